@@ -1,0 +1,15 @@
+# polybox_embed(TARGET HEADER header.h FUNCTION name FILES file...)
+#
+# Adds `std::span<const polybox::EmbeddedFile> NAME()` to TARGET: the files' names and contents, in the
+# order given. The declaration is in HEADER, which the target's folder holds.
+function(polybox_embed target)
+  cmake_parse_arguments(ARG "" "HEADER;FUNCTION" "FILES" ${ARGN})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded.cc)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DHEADER=${ARG_HEADER} -DFUNCTION=${ARG_FUNCTION}
+            "-DFILES=${ARG_FILES}" -P ${CMAKE_SOURCE_DIR}/cmake/EmbedFiles.cmake
+    DEPENDS ${ARG_FILES} ${CMAKE_SOURCE_DIR}/cmake/EmbedFiles.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()

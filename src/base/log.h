@@ -1,0 +1,78 @@
+// Structured logging: one line per event on standard error, readable on a terminal, JSON otherwise.
+// A Logger is a cheap value that carries its fields (a request id, a slot) to where the event happens;
+// any thread may use it. What a guest wrote never goes into the log: see guest_bytes.h.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "base/guest_bytes.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace polybox::log {
+
+enum class Level { kDebug, kInfo, kWarn, kError };
+enum class Format { kText, kJson };
+
+class Field {
+ public:
+  using Value = std::variant<bool, std::int64_t, double, std::string>;
+
+  Field(std::string_view key, bool value) : key_(key), value_(value) {}
+  Field(std::string_view key, double value) : key_(key), value_(value) {}
+  Field(std::string_view key, std::string_view value) : key_(key), value_(std::string(value)) {}
+  Field(std::string_view key, const char* value) : Field(key, std::string_view(value)) {}
+  Field(std::string_view key, const std::string& value) : Field(key, std::string_view(value)) {}
+  template <typename Integer>
+    requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>)
+  Field(std::string_view key, Integer value) : key_(key), value_(static_cast<std::int64_t>(value)) {}
+  Field(std::string_view key, const GuestBytes& value) = delete;
+
+  const std::string& key() const { return key_; }
+  const Value& value() const { return value_; }
+
+ private:
+  std::string key_;
+  Value value_;
+};
+
+struct Options {
+  Level level = Level::kInfo;
+  Format format = Format::kJson;
+  bool colour = false;
+};
+
+class Logger {
+ public:
+  static Logger ToStderr(const Options& options);
+  /// For tests; `out` must outlive the logger and its copies.
+  static Logger ToStream(std::ostream& out, const Options& options);
+
+  /// The same logger with more fields on every line.
+  Logger With(std::initializer_list<Field> fields) const;
+
+  void Debug(std::string_view message, std::initializer_list<Field> fields = {}) const;
+  void Info(std::string_view message, std::initializer_list<Field> fields = {}) const;
+  void Warn(std::string_view message, std::initializer_list<Field> fields = {}) const;
+  void Error(std::string_view message, std::initializer_list<Field> fields = {}) const;
+
+ private:
+  Logger(std::shared_ptr<spdlog::logger> sink, const Options& options);
+  void Write(Level level, std::string_view message, std::initializer_list<Field> fields) const;
+
+  std::shared_ptr<spdlog::logger> sink_;
+  Format format_;
+  std::vector<Field> fields_;
+};
+
+}  // namespace polybox::log

@@ -1,0 +1,86 @@
+#include "base/printable.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+namespace polybox {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+void AppendEscaped(std::string& out, char c) {
+  switch (c) {
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+  }
+}
+
+enum class Quotes { kPlain, kEscaped };
+
+std::string Escape(std::string_view text, std::size_t longest, Quotes quotes) {
+  std::string out;
+  std::size_t at = 0;
+  while (at < text.size() && out.size() < longest) {
+    const char c = text[at];
+    const std::size_t length = Utf8SequenceLength(text.substr(at));
+    if (length == 0) {
+      out += kReplacement;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      AppendEscaped(out, c);
+    } else {
+      if (quotes == Quotes::kEscaped && (c == '"' || c == '\\')) out += '\\';
+      out += text.substr(at, length);
+    }
+    at += length == 0 ? 1 : length;
+  }
+  if (at < text.size()) out += "...";
+  return out;
+}
+
+}  // namespace
+
+std::size_t Utf8SequenceLength(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80U) return 1;
+  std::size_t length = 0;
+  std::uint32_t smallest = 0;  // below it, a shorter sequence would do: not valid
+  std::uint32_t code = 0;
+  if ((first & 0xE0U) == 0xC0U) {
+    length = 2, smallest = 0x80U, code = first & 0x1FU;
+  } else if ((first & 0xF0U) == 0xE0U) {
+    length = 3, smallest = 0x800U, code = first & 0x0FU;
+  } else if ((first & 0xF8U) == 0xF0U) {
+    length = 4, smallest = 0x10000U, code = first & 0x07U;
+  } else {
+    return 0;
+  }
+  if (text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!IsContinuation(text[i])) return 0;
+    code = (code << 6U) | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  }
+  const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
+  return code < smallest || code > 0x10FFFFU || surrogate ? 0 : length;
+}
+
+std::string Printable(std::string_view text, std::size_t longest) {
+  return Escape(text, longest, Quotes::kPlain);
+}
+
+std::string PrintableForQuotes(std::string_view text, std::size_t longest) {
+  return Escape(text, longest, Quotes::kEscaped);
+}
+
+}  // namespace polybox

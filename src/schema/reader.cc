@@ -1,0 +1,226 @@
+#include "schema/reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+
+namespace polybox::schema {
+
+void Problems::Add(Rank rank, int line, std::string text) {
+  problems_.push_back({rank, line, fmt::format("{}:{}: {}", file_, line, text)});
+}
+
+void Problems::Unknown(int line, const std::string& key, const std::string& suggestion) {
+  Add(Rank::kUnknown, line, fmt::format("unknown key \"{}\"{}", key, suggestion));
+}
+
+void Problems::Wrong(int line, const std::string& key, const std::string& shown,
+                     const std::string& allowed) {
+  Add(Rank::kWrong, line, fmt::format("{} = {}: {}", key, shown, allowed));
+}
+
+void Problems::Conflict(int line, const std::string& text) { Add(Rank::kWrong, line, text); }
+
+void Problems::Missing(int line, const std::string& key) {
+  Add(Rank::kMissing, line, fmt::format("missing key \"{}\"", key));
+}
+
+Status Problems::ToStatus() const {
+  if (problems_.empty()) return {};
+  std::vector<Problem> sorted = problems_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Problem& a, const Problem& b) {
+    return std::pair(a.rank, a.line) < std::pair(b.rank, b.line);
+  });
+  std::vector<std::string> texts;
+  texts.reserve(sorted.size());
+  for (Problem& problem : sorted) texts.push_back(std::move(problem.text));
+  return Error(ErrorKind::kInvalid, fmt::format("{}", fmt::join(texts, "\n")));
+}
+
+Reader::Reader(Reader&& other) noexcept
+    : table_(std::exchange(other.table_, nullptr)),
+      line_(other.line_),
+      path_(std::move(other.path_)),
+      problems_(other.problems_),
+      keys_(other.keys_),
+      known_(std::move(other.known_)) {}
+
+Reader::~Reader() {
+  if (table_ == nullptr) return;
+  const std::vector<std::string_view> known(known_.begin(), known_.end());
+  for (const auto& [key, node] : table_->entries) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    problems_->Unknown(node.line, PathOf(key), DidYouMean(key, known));
+  }
+}
+
+std::string Reader::PathOf(std::string_view key) const {
+  return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+}
+
+int Reader::LineOf(std::string_view key) const {
+  const Node* node = table_ == nullptr ? nullptr : table_->Find(key);
+  return node == nullptr ? line_ : node->line;
+}
+
+const Node* Reader::Take(std::string_view key, Need need) {
+  known_.emplace_back(key);
+  if (keys_ != nullptr) keys_->push_back(PathOf(key));
+  if (table_ == nullptr) return nullptr;
+  const Node* node = table_->Find(key);
+  if (node == nullptr && need == Need::kRequired) problems_->Missing(line_, PathOf(key));
+  return node;
+}
+
+void Reader::Wrong(const Node& node, std::string_view key, const std::string& allowed) {
+  problems_->Wrong(node.line, PathOf(key), node.Show(), allowed);
+}
+
+void Reader::Conflict(std::string_view key, const std::string& text) {
+  if (table_ == nullptr) return;
+  problems_->Conflict(LineOf(key), fmt::format("{}: {}", PathOf(key), text));
+}
+
+template <typename T>
+void Reader::ReadChecked(std::string_view key, T& out, Need need, const Check<T>& check,
+                         const char* expected) {
+  const Node* node = Take(key, need);
+  if (node == nullptr) return;
+  const T* value = std::get_if<T>(&node->value);
+  if (value == nullptr) return Wrong(*node, key, expected);
+  if (check != nullptr) {
+    if (const auto allowed = check(*value)) return Wrong(*node, key, *allowed);
+  }
+  out = *value;
+}
+
+void Reader::Read(std::string_view key, std::string& out, Need need,
+                  const Check<std::string>& check) {
+  ReadChecked(key, out, need, check, "expected a string");
+}
+
+void Reader::Read(std::string_view key, std::int64_t& out, Need need,
+                  const Check<std::int64_t>& check) {
+  ReadChecked(key, out, need, check, "expected a whole number");
+}
+
+template <typename T>
+void Reader::ReadUnit(std::string_view key, T& out, Need need,
+                      Result<T> (*parse)(std::string_view)) {
+  const Node* node = Take(key, need);
+  if (node == nullptr) return;
+  const std::string* text = std::get_if<std::string>(&node->value);
+  // A bare number has no unit; parsing nothing yields the sentence that says what is expected.
+  Result<T> parsed = parse(text == nullptr ? std::string_view() : std::string_view(*text));
+  if (!parsed.ok()) return Wrong(*node, key, parsed.error().message());
+  out = *parsed;
+}
+
+void Reader::Read(std::string_view key, Bytes& out, Need need) {
+  ReadUnit(key, out, need, ParseBytes);
+}
+
+void Reader::Read(std::string_view key, Duration& out, Need need) {
+  ReadUnit(key, out, need, ParseDuration);
+}
+
+void Reader::Read(std::string_view key, std::vector<std::string>& out, Need need,
+                  const Check<std::string>& check_each) {
+  const Node* node = Take(key, need);
+  if (node == nullptr) return;
+  const List* list = std::get_if<List>(&node->value);
+  if (list == nullptr) return Wrong(*node, key, "expected a list of strings");
+  std::vector<std::string> texts;
+  for (const Node& item : *list) {
+    const std::string* text = std::get_if<std::string>(&item.value);
+    if (text == nullptr) return Wrong(item, key, "expected a list of strings");
+    if (check_each != nullptr) {
+      if (const auto allowed = check_each(*text)) return Wrong(item, key, *allowed);
+    }
+    texts.push_back(*text);
+  }
+  out = std::move(texts);
+}
+
+void Reader::Read(std::string_view key, std::vector<int>& out, Need need) {
+  const Node* node = Take(key, need);
+  if (node == nullptr) return;
+  const List* list = std::get_if<List>(&node->value);
+  if (list == nullptr) return Wrong(*node, key, "expected a list of exit codes");
+  std::vector<int> codes;
+  for (const Node& item : *list) {
+    const std::int64_t* number = std::get_if<std::int64_t>(&item.value);
+    if (number == nullptr || *number < 0 || *number > 255) {
+      return Wrong(item, key, "expected exit codes from 0 to 255");
+    }
+    codes.push_back(static_cast<int>(*number));
+  }
+  out = std::move(codes);
+}
+
+void Reader::Read(std::string_view key, std::map<std::string, std::string>& out,
+                  const Check<std::string>& check_each) {
+  const Node* node = Take(key, Need::kOptional);
+  if (node == nullptr) return;
+  const Table* table = std::get_if<Table>(&node->value);
+  if (table == nullptr) return Wrong(*node, key, "expected a table of strings");
+  for (const auto& [name, value] : table->entries) {
+    const std::string* text = std::get_if<std::string>(&value.value);
+    const std::string full = fmt::format("{}.{}", key, name);
+    if (text == nullptr) {
+      Wrong(value, full, "expected a string");
+      continue;
+    }
+    if (check_each != nullptr) {
+      if (const auto allowed = check_each(*text)) {
+        Wrong(value, full, *allowed);
+        continue;
+      }
+    }
+    out[name] = *text;
+  }
+}
+
+Reader Reader::Sub(std::string_view key, Need need) {
+  const Node* node = Take(key, need);
+  const Table* table = nullptr;
+  if (node != nullptr) {
+    table = std::get_if<Table>(&node->value);
+    if (table == nullptr) Wrong(*node, key, fmt::format("expected a table [{}]", PathOf(key)));
+  }
+  return {table, node == nullptr ? line_ : node->line, PathOf(key), problems_, keys_};
+}
+
+std::vector<Reader> Reader::SubList(std::string_view key) {
+  std::vector<Reader> readers;
+  const Node* node = Take(key, Need::kOptional);
+  if (keys_ != nullptr) readers.push_back({nullptr, 0, PathOf(key), nullptr, keys_});
+  if (node == nullptr) return readers;
+  const List* list = std::get_if<List>(&node->value);
+  const std::string expected = fmt::format("expected tables [[{}]]", PathOf(key));
+  if (list == nullptr) {
+    Wrong(*node, key, expected);
+    return readers;
+  }
+  for (const Node& item : *list) {
+    const Table* table = std::get_if<Table>(&item.value);
+    if (table == nullptr) {
+      Wrong(item, key, expected);
+    } else {
+      readers.push_back({table, item.line, PathOf(key), problems_, keys_});
+    }
+  }
+  return readers;
+}
+
+Check<std::string> OneOf(std::vector<std::string_view> words) {
+  return [words = std::move(words)](const std::string& value) -> std::optional<std::string> {
+    if (std::find(words.begin(), words.end(), value) != words.end()) return std::nullopt;
+    return fmt::format("expected one of {}{}", fmt::join(words, ", "), DidYouMean(value, words));
+  };
+}
+
+}  // namespace polybox::schema
