@@ -1,5 +1,5 @@
-// Whole-file reading and writing of trusted host files: settings, language files, caches. Never for a
-// path that a guest can write.
+// Whole-file reading and writing of trusted host files: settings, language files, caches. Never for
+// a path that a guest can write.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ Result<std::string> ReadAll(int fd, Bytes largest);
 Result<std::string> ReadFile(const std::string& path, Bytes largest = Bytes::MiB(16));
 
 Status WriteAll(int fd, std::string_view data);
-/// Replaces the file in one step: a reader sees the old content or the new, never a part, also after a
-/// crash. The directory must exist.
+/// Replaces the file in one step: a reader sees the old content or the new, never a part, also
+/// after a crash. The directory must exist.
 Status ReplaceFile(const std::string& path, std::string_view content);
 
 }  // namespace polybox

@@ -1,11 +1,11 @@
 #include "base/files.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "base/testing/temp_dir.h"
 
@@ -26,7 +26,8 @@ TEST(Files, FailuresNameThePathAndTheReason) {
   const testing::TempDir dir;
   const Result<std::string> missing = ReadFile(dir.path() + "/nothing");
   ASSERT_FALSE(missing.ok());
-  EXPECT_EQ(missing.error().message(), "open " + dir.path() + "/nothing: No such file or directory");
+  EXPECT_EQ(missing.error().message(),
+            "open " + dir.path() + "/nothing: No such file or directory");
   EXPECT_EQ(missing.error().system_errno(), ENOENT);
   EXPECT_FALSE(ReplaceFile(dir.path() + "/no/such/dir", "x").ok());
 }

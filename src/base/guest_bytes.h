@@ -1,5 +1,6 @@
-// GuestBytes marks what came from a guest or is meant for one: its code, its input, its output. It is a
-// type of its own so that the compiler keeps it out of the log (log::Field cannot be made from it).
+// GuestBytes marks what came from a guest or is meant for one: its code, its input, its output. It
+// is a type of its own so that the compiler keeps it out of the log (log::Field cannot be made from
+// it).
 #pragma once
 
 #include <string>

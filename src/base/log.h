@@ -1,6 +1,6 @@
 // Structured logging: one line per event on standard error, readable on a terminal, JSON otherwise.
-// A Logger is a cheap value that carries its fields (a request id, a slot) to where the event happens;
-// any thread may use it. What a guest wrote never goes into the log: see guest_bytes.h.
+// A Logger is a cheap value that carries its fields (a request id, a slot) to where the event
+// happens; any thread may use it. What a guest wrote never goes into the log: see guest_bytes.h.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class Field {
   Field(std::string_view key, const std::string& value) : Field(key, std::string_view(value)) {}
   template <typename Integer>
     requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>)
-  Field(std::string_view key, Integer value) : key_(key), value_(static_cast<std::int64_t>(value)) {}
+  Field(std::string_view key, Integer value)
+      : key_(key), value_(static_cast<std::int64_t>(value)) {}
   Field(std::string_view key, const GuestBytes& value) = delete;
 
   const std::string& key() const { return key_; }

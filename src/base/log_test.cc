@@ -1,9 +1,9 @@
 #include "base/log.h"
 
-#include <gtest/gtest.h>
-
 #include <regex>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 namespace polybox::log {
 namespace {
@@ -19,12 +19,14 @@ std::string Logged(const Options& options, void (*events)(const Logger&)) {
 
 TEST(Log, JsonLinesCarryTimeLevelMessageAndFields) {
   const std::string line = Logged({.format = Format::kJson}, [](const Logger& log) {
-    log.With({{"request_id", "r1"}}).Info("run done", {{"exit_code", 3}, {"ok", true}, {"ms", 1.5}});
+    log.With({{"request_id", "r1"}})
+        .Info("run done", {{"exit_code", 3}, {"ok", true}, {"ms", 1.5}});
   });
   EXPECT_TRUE(std::regex_match(
-      line, std::regex(R"(\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","level":"info",)"
-                       R"("message":"run done","request_id":"r1","exit_code":3,"ok":true,"ms":1.5\})"
-                       "\n")))
+      line,
+      std::regex(R"(\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","level":"info",)"
+                 R"("message":"run done","request_id":"r1","exit_code":3,"ok":true,"ms":1.5\})"
+                 "\n")))
       << line;
 }
 

@@ -1,6 +1,6 @@
-// Makes any bytes safe to show on one line: in a terminal, a log or an error message. Control characters
-// (which could forge lines or drive a terminal) are escaped as \n or \u001b, bytes that are not UTF-8
-// become U+FFFD, and what is longer than `longest` bytes is cut and ends in "...".
+// Makes any bytes safe to show on one line: in a terminal, a log or an error message. Control
+// characters (which could forge lines or drive a terminal) are escaped as \n or \u001b, bytes that
+// are not UTF-8 become U+FFFD, and what is longer than `longest` bytes is cut and ends in "...".
 #pragma once
 
 #include <string>

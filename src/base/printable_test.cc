@@ -13,10 +13,10 @@ TEST(Printable, ControlCharactersCannotForgeLinesOrDriveATerminal) {
 TEST(Printable, InvalidUtf8BecomesTheReplacementCharacter) {
   EXPECT_EQ(Printable("\xff", 100), "\xEF\xBF\xBD");
   EXPECT_EQ(Printable("caf\xc3\xa9", 100), "caf\xc3\xa9");
-  EXPECT_EQ(Printable("\xc3", 100), "\xEF\xBF\xBD");                // cut short
+  EXPECT_EQ(Printable("\xc3", 100), "\xEF\xBF\xBD");                  // cut short
   EXPECT_EQ(Printable("\xc0\x80", 100), "\xEF\xBF\xBD\xEF\xBF\xBD");  // overlong
-  EXPECT_EQ(Utf8SequenceLength("\xed\xa0\x80"), 0U);                // surrogate
-  EXPECT_EQ(Utf8SequenceLength("\xf4\x90\x80\x80"), 0U);            // beyond U+10FFFF
+  EXPECT_EQ(Utf8SequenceLength("\xed\xa0\x80"), 0U);                  // surrogate
+  EXPECT_EQ(Utf8SequenceLength("\xf4\x90\x80\x80"), 0U);              // beyond U+10FFFF
   EXPECT_EQ(Utf8SequenceLength("\xf0\x9f\x98\x80"), 4U);
 }
 

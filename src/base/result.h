@@ -1,8 +1,8 @@
-// Result<T> and Status: how our own failures travel. A guest's fate (crash, timeout, out of memory) is
-// never one of these: it is a value in its outcome.
+// Result<T> and Status: how our own failures travel. A guest's fate (crash, timeout, out of memory)
+// is never one of these: it is a value in its outcome.
 //
-// An Error is a sentence for a person, built from the inside out: the innermost layer says what failed
-// (with errno, if the kernel said no), each layer above adds its intent once with In().
+// An Error is a sentence for a person, built from the inside out: the innermost layer says what
+// failed (with errno, if the kernel said no), each layer above adds its intent once with In().
 #pragma once
 
 #include <cerrno>
@@ -14,8 +14,8 @@
 
 namespace polybox {
 
-/// What kind of failure it is, for those who must choose an exit code or a wire code. The message says
-/// the rest.
+/// What kind of failure it is, for those who must choose an exit code or a wire code. The message
+/// says the rest.
 enum class ErrorKind {
   kInvalid,      ///< The caller's input is wrong; trying again unchanged cannot help.
   kNotFound,     ///< Something that was named does not exist.
@@ -98,10 +98,10 @@ class [[nodiscard]] Result {
 #define POLYBOX_CONCAT(a, b) POLYBOX_CONCAT_INNER(a, b)
 
 /// Returns the error of `expression` (a Status or Result) to the caller, if there is one.
-#define POLYBOX_RETURN_IF_ERROR(expression)                                      \
-  do {                                                                           \
-    if (auto polybox_status = (expression); !polybox_status.ok())                \
-      return std::move(polybox_status).error();                                  \
+#define POLYBOX_RETURN_IF_ERROR(expression)                       \
+  do {                                                            \
+    if (auto polybox_status = (expression); !polybox_status.ok()) \
+      return std::move(polybox_status).error();                   \
   } while (false)
 
 /// `declaration = *expression`, or returns its error.

@@ -1,13 +1,15 @@
 #include "base/result.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
+
+#include <gtest/gtest.h>
 
 namespace polybox {
 namespace {
 
-Status Fails() { return Error::FromErrno("open x", ENOENT); }
+Status Fails() {
+  return Error::FromErrno("open x", ENOENT);
+}
 
 Result<int> Doubled(Result<int> input) {
   POLYBOX_ASSIGN_OR_RETURN(int value, std::move(input));

@@ -1,15 +1,20 @@
 #include "base/unique_fd.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 namespace polybox {
 namespace {
 
-bool IsOpen(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+bool IsOpen(int fd) {
+  return ::fcntl(fd, F_GETFD) >= 0;
+}
 
-int OpenNull() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+int OpenNull() {
+  return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
 TEST(UniqueFd, ClosesWhatItOwnsAtTheEndOfItsScope) {
   int raw = -1;
@@ -28,7 +33,8 @@ TEST(UniqueFd, MovingTransfersOwnershipAndClosesTheOldOne) {
   const int raw_second = second.get();
   second = std::move(first);
   EXPECT_EQ(second.get(), raw_first);
-  EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move): the moved-from state is the claim
+  EXPECT_FALSE(
+      first.valid());  // NOLINT(bugprone-use-after-move): the moved-from state is the claim
   EXPECT_FALSE(IsOpen(raw_second));
 }
 

@@ -16,8 +16,12 @@ struct Unit {
 
 // The first name of a factor is the one that is printed. Largest first.
 constexpr std::array kByteUnits = {
-    Unit{"GiB", 1ULL << 30U}, Unit{"MiB", 1ULL << 20U}, Unit{"KiB", 1ULL << 10U},
-    Unit{"G", 1ULL << 30U},   Unit{"M", 1ULL << 20U},   Unit{"K", 1ULL << 10U},
+    Unit{"GiB", 1ULL << 30U},
+    Unit{"MiB", 1ULL << 20U},
+    Unit{"KiB", 1ULL << 10U},
+    Unit{"G", 1ULL << 30U},
+    Unit{"M", 1ULL << 20U},
+    Unit{"K", 1ULL << 10U},
     Unit{"B", 1},
 };
 // In milliseconds. Largest first.
@@ -28,7 +32,8 @@ constexpr std::array kTimeUnits = {
     Unit{"ms", 1},
 };
 
-constexpr std::string_view kSizeForm = R"(a size with its unit, such as "64MiB" (B, KiB, MiB, GiB))";
+constexpr std::string_view kSizeForm =
+    R"(a size with its unit, such as "64MiB" (B, KiB, MiB, GiB))";
 constexpr std::string_view kTimeForm = R"(a time with its unit, such as "30s" (ms, s, m, h))";
 
 Error Expected(std::string_view form) {
@@ -90,7 +95,9 @@ Result<Duration> ParseDuration(std::string_view text) {
   return Duration(std::llround(milliseconds * 1e6));
 }
 
-std::string FormatBytes(Bytes bytes) { return FormatExact(kByteUnits, bytes.count(), "B"); }
+std::string FormatBytes(Bytes bytes) {
+  return FormatExact(kByteUnits, bytes.count(), "B");
+}
 
 std::string FormatDuration(Duration duration) {
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();

@@ -1,5 +1,6 @@
-// Typed units. A size is Bytes, a time is Duration: a bare number never stands for either, and text that
-// names one must carry its unit ("256MiB", "1.5s"), so that nobody has to guess what 1024 meant.
+// Typed units. A size is Bytes, a time is Duration: a bare number never stands for either, and text
+// that names one must carry its unit ("256MiB", "1.5s"), so that nobody has to guess what 1024
+// meant.
 #pragma once
 
 #include <chrono>
@@ -35,8 +36,8 @@ Result<Duration> ParseDuration(std::string_view text);
 
 /// The shortest exact form: "64MiB", "1000B". ParseBytes reads it back.
 std::string FormatBytes(Bytes bytes);
-/// The shortest exact form in ms, s, m or h: "30s", "1500ms". ParseDuration reads it back; what is finer
-/// than a millisecond is cut.
+/// The shortest exact form in ms, s, m or h: "30s", "1500ms". ParseDuration reads it back; what is
+/// finer than a millisecond is cut.
 std::string FormatDuration(Duration duration);
 
 }  // namespace polybox

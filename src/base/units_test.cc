@@ -12,8 +12,14 @@ using std::chrono::seconds;
 
 TEST(Units, SizesAreReadWithTheirUnit) {
   const std::pair<const char*, std::uint64_t> cases[] = {
-      {"0B", 0},      {"1B", 1},          {"64KiB", 65536},       {"64K", 65536},
-      {"256MiB", 268435456}, {"256M", 268435456}, {"4GiB", 4294967296ULL}, {"4G", 4294967296ULL},
+      {"0B", 0},
+      {"1B", 1},
+      {"64KiB", 65536},
+      {"64K", 65536},
+      {"256MiB", 268435456},
+      {"256M", 268435456},
+      {"4GiB", 4294967296ULL},
+      {"4G", 4294967296ULL},
   };
   for (const auto& [text, count] : cases) {
     const Result<Bytes> bytes = ParseBytes(text);

@@ -1,8 +1,8 @@
 #include "schema/node.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
@@ -21,11 +21,11 @@ Table ConvertTable(const toml::table& source) {
   Table table;
   for (const auto& [key, value] : source) {
     const int line = static_cast<int>(key.source().begin.line);
-    table.entries.emplace_back(std::string(key.str()), Convert(value, line));
+    table.entries.push_back(Convert(value, line));
+    table.entries.back().key = key.str();
   }
   // The library sorts by key; our readers want the order of the document.
-  std::stable_sort(table.entries.begin(), table.entries.end(),
-                   [](const auto& a, const auto& b) { return a.second.line < b.second.line; });
+  std::ranges::stable_sort(table.entries, {}, &Node::line);
   return table;
 }
 
@@ -73,13 +73,15 @@ struct Shown {
 }  // namespace
 
 const Node* Table::Find(std::string_view key) const {
-  for (const auto& [name, node] : entries) {
-    if (name == key) return &node;
+  for (const Node& node : entries) {
+    if (node.key == key) return &node;
   }
   return nullptr;
 }
 
-std::string Node::Show() const { return std::visit(Shown(), value); }
+std::string Node::Show() const {
+  return std::visit(Shown(), value);
+}
 
 Result<Table> ParseToml(std::string_view text, const std::string& origin) {
   const toml::parse_result parsed = toml::parse(text);

@@ -1,11 +1,10 @@
-// A parsed TOML document as plain data, with the line of every value. The TOML library stays in node.cc:
-// it is heavy to compile.
+// A parsed TOML document as plain data, with the line of every value. The TOML library stays in
+// node.cc: it is heavy to compile.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,9 +15,9 @@ namespace polybox::schema {
 struct Node;
 using List = std::vector<Node>;
 
-/// A table's entries in the order of the document.
+/// A table's entries, each with its key, in the order of the document.
 struct Table {
-  std::vector<std::pair<std::string, Node>> entries;
+  std::vector<Node> entries;
 
   const Node* Find(std::string_view key) const;
 };
@@ -29,6 +28,8 @@ struct Unsupported {
 };
 
 struct Node {
+  /// Its name in the table it is in; "" inside a list.
+  std::string key;
   /// Line of the key (or of the value inside a list), from 1.
   int line = 0;
   std::variant<bool, std::int64_t, double, std::string, List, Table, Unsupported> value;

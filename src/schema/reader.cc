@@ -1,9 +1,9 @@
 #include "schema/reader.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "base/nearest.h"
 
@@ -22,7 +22,9 @@ void Problems::Wrong(int line, const std::string& key, const std::string& shown,
   Add(Rank::kWrong, line, fmt::format("{} = {}: {}", key, shown, allowed));
 }
 
-void Problems::Conflict(int line, const std::string& text) { Add(Rank::kWrong, line, text); }
+void Problems::Conflict(int line, const std::string& text) {
+  Add(Rank::kWrong, line, text);
+}
 
 void Problems::Missing(int line, const std::string& key) {
   Add(Rank::kMissing, line, fmt::format("missing key \"{}\"", key));
@@ -51,9 +53,9 @@ Reader::Reader(Reader&& other) noexcept
 Reader::~Reader() {
   if (table_ == nullptr) return;
   const std::vector<std::string_view> known(known_.begin(), known_.end());
-  for (const auto& [key, node] : table_->entries) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    problems_->Unknown(node.line, PathOf(key), DidYouMean(key, known));
+  for (const Node& node : table_->entries) {
+    if (std::find(known.begin(), known.end(), node.key) != known.end()) continue;
+    problems_->Unknown(node.line, PathOf(node.key), DidYouMean(node.key, known));
   }
 }
 
@@ -129,7 +131,21 @@ void Reader::Read(std::string_view key, Duration& out, Need need) {
 
 void Reader::Read(std::string_view key, std::vector<std::string>& out, Need need,
                   const Check<std::string>& check_each) {
+  ReadStrings(Take(key, need), key, out, check_each);
+}
+
+void Reader::ReadSome(std::string_view key, std::vector<std::string>& out, Need need,
+                      const Check<std::string>& check_each) {
   const Node* node = Take(key, need);
+  const List* list = node == nullptr ? nullptr : std::get_if<List>(&node->value);
+  if (list != nullptr && list->empty()) {
+    return problems_->Wrong(node->line, PathOf(key), "[]", "expected at least one string");
+  }
+  ReadStrings(node, key, out, check_each);
+}
+
+void Reader::ReadStrings(const Node* node, std::string_view key, std::vector<std::string>& out,
+                         const Check<std::string>& check_each) {
   if (node == nullptr) return;
   const List* list = std::get_if<List>(&node->value);
   if (list == nullptr) return Wrong(*node, key, "expected a list of strings");
@@ -167,9 +183,9 @@ void Reader::Read(std::string_view key, std::map<std::string, std::string>& out,
   if (node == nullptr) return;
   const Table* table = std::get_if<Table>(&node->value);
   if (table == nullptr) return Wrong(*node, key, "expected a table of strings");
-  for (const auto& [name, value] : table->entries) {
+  for (const Node& value : table->entries) {
     const std::string* text = std::get_if<std::string>(&value.value);
-    const std::string full = fmt::format("{}.{}", key, name);
+    const std::string full = fmt::format("{}.{}", key, value.key);
     if (text == nullptr) {
       Wrong(value, full, "expected a string");
       continue;
@@ -180,7 +196,7 @@ void Reader::Read(std::string_view key, std::map<std::string, std::string>& out,
         continue;
       }
     }
-    out[name] = *text;
+    out[value.key] = *text;
   }
 }
 

@@ -1,6 +1,6 @@
-// Reads a TOML table into typed values and says precisely what is wrong with it: file, line, key, the
-// value, what is allowed, and the nearest known key for a typo. A Reader learns the known keys from the
-// calls made on it, so a key is declared in exactly one place: where it is read.
+// Reads a TOML table into typed values and says precisely what is wrong with it: file, line, key,
+// the value, what is allowed, and the nearest known key for a typo. A Reader learns the known keys
+// from the calls made on it, so a key is declared in exactly one place: where it is read.
 //
 //   Problems problems("python.toml");
 //   {
@@ -27,14 +27,15 @@ namespace polybox::schema {
 
 enum class Need { kOptional, kRequired };
 
-/// What is wrong with one file. Unknown keys come first (a typo explains the missing key it causes), then
-/// wrong values, then missing keys; each group in the order of the lines.
+/// What is wrong with one file. Unknown keys come first (a typo explains the missing key it
+/// causes), then wrong values, then missing keys; each group in the order of the lines.
 class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
 
   void Unknown(int line, const std::string& key, const std::string& suggestion);
-  void Wrong(int line, const std::string& key, const std::string& shown, const std::string& allowed);
+  void Wrong(int line, const std::string& key, const std::string& shown,
+             const std::string& allowed);
   /// A value that is well-formed but does not fit; `text` is the whole sentence.
   void Conflict(int line, const std::string& text);
   void Missing(int line, const std::string& key);
@@ -85,6 +86,9 @@ class Reader {
   void Read(std::string_view key, Duration& out, Need need = Need::kOptional);
   void Read(std::string_view key, std::vector<std::string>& out, Need need = Need::kOptional,
             const Check<std::string>& check_each = nullptr);
+  /// The same, with at least one string in it.
+  void ReadSome(std::string_view key, std::vector<std::string>& out, Need need = Need::kOptional,
+                const Check<std::string>& check_each = nullptr);
   void Read(std::string_view key, std::vector<int>& out, Need need = Need::kOptional);
   /// A table of strings with free keys.
   void Read(std::string_view key, std::map<std::string, std::string>& out,
@@ -108,6 +112,8 @@ class Reader {
   template <typename T>
   void ReadChecked(std::string_view key, T& out, Need need, const Check<T>& check,
                    const char* expected);
+  void ReadStrings(const Node* node, std::string_view key, std::vector<std::string>& out,
+                   const Check<std::string>& check_each);
   template <typename T>
   void ReadUnit(std::string_view key, T& out, Need need, Result<T> (*parse)(std::string_view));
   std::string PathOf(std::string_view key) const;

@@ -23,7 +23,7 @@ void ReadSettings(Reader& reader, Settings& out) {
   Reader limits = reader.Sub("limits");
   limits.Read("memory", out.memory, Need::kRequired);
   limits.Read("wait", out.wait);
-  reader.Read("words", out.words);
+  reader.ReadSome("words", out.words);
   reader.Read("codes", out.codes);
   reader.Read("env", out.env);
   reader.Read("colour", out.colour, Need::kOptional, OneOf({"red", "green"}));
@@ -89,14 +89,18 @@ TEST(Reader, SaysFileLineKeyValueAndWhatIsAllowed) {
       {"name = 'n'\ncount = 2020-01-01",
        "x.toml:2: count = a date or time: expected a whole number"},
       {"name = 'n'\n[limits]\nmemory = 64",
-       "x.toml:3: limits.memory = 64: expected a size with its unit, such as \"64MiB\" (B, KiB, MiB, "
+       "x.toml:3: limits.memory = 64: expected a size with its unit, such as \"64MiB\" (B, KiB, "
+       "MiB, "
        "GiB)"},
       {"name = 'n'\n[limits]\nmemory = '64'",
-       "x.toml:3: limits.memory = \"64\": expected a size with its unit, such as \"64MiB\" (B, KiB, "
+       "x.toml:3: limits.memory = \"64\": expected a size with its unit, such as \"64MiB\" (B, "
+       "KiB, "
        "MiB, GiB)"},
       {"name = 'n'\n[limits]\nmemory = '1B'\nwait = '5'",
-       "x.toml:4: limits.wait = \"5\": expected a time with its unit, such as \"30s\" (ms, s, m, h)"},
+       "x.toml:4: limits.wait = \"5\": expected a time with its unit, such as \"30s\" (ms, s, m, "
+       "h)"},
       {"name = 'n'\nwords = 'a'", "x.toml:2: words = \"a\": expected a list of strings"},
+      {"name = 'n'\nwords = []", "x.toml:2: words = []: expected at least one string"},
       {"name = 'n'\nwords = [\n 'a',\n 1]", "x.toml:4: words = 1: expected a list of strings"},
       {"name = 'n'\ncodes = [256]", "x.toml:2: codes = 256: expected exit codes from 0 to 255"},
       {"name = 'n'\nenv = {A = 1}", "x.toml:2: env.A = 1: expected a string"},

@@ -1,0 +1,83 @@
+# The commands of polybox. `make serve` and `make test` need nothing but Debian 12 with git and make.
+# They install what is missing (tools/setup says what and why), and running them again costs seconds.
+.DEFAULT_GOAL := help
+.PHONY: help serve test test-unit test-asan test-tsan check bench docs install clean
+
+CMAKE := cmake
+# A machine of yours may have more cores than memory for them; JOBS=1 make test is gentle.
+JOBS ?= $(shell nproc)
+RELEASE := build/release
+BINARY := build/polybox
+
+help:
+	@echo 'make serve    install what is needed, build, and start polybox'
+	@echo 'make test     install what the tests need, build, and run every test'
+	@echo 'make check    format, static analysis and layering of the sources'
+	@echo 'make bench    measure'
+	@echo 'make docs     rewrite the generated pages under docs/'
+	@echo 'make install  install the binary (PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make clean    remove build/'
+
+# $(1): preset, $(2): targets. Configures when needed; ninja notices changes to the CMake files by itself.
+define build
+	@test -f build/$(1)/build.ninja || $(CMAKE) --preset $(1) --log-level=WARNING
+	@$(CMAKE) --build --preset $(1) -j $(JOBS) --target $(2)
+endef
+
+# Turns the tests of the release build on, once.
+define release_tests
+	@grep -qs '^POLYBOX_TESTS:BOOL=ON' $(RELEASE)/CMakeCache.txt || \
+	  $(CMAKE) --preset release --log-level=WARNING -DPOLYBOX_TESTS=ON
+endef
+
+define link_binary
+	@ln -sfn release/cmd/polybox/polybox $(BINARY)
+endef
+
+$(BINARY):
+	@tools/setup build
+	$(call build,release,polybox)
+	$(link_binary)
+.PHONY: $(BINARY)
+
+serve:
+	@tools/setup build python-runtime
+	$(call build,release,polybox)
+	$(link_binary)
+	@tools/start
+
+test:
+	@tools/setup build test all-languages
+	$(release_tests)
+	$(call build,release,all)
+	$(link_binary)
+	@$(BINARY) preinstall
+	@tools/run-tests release e2e layering
+
+# The unit tests under the sanitizers; CI runs both.
+test-asan test-tsan: test-%:
+	@tools/setup build test
+	$(call build,$*,all)
+	@tools/run-tests $*
+
+check:
+	@tools/setup build test check
+	@tools/format --check
+	@tools/layering.py
+	@$(CMAKE) --preset dev --log-level=WARNING >/dev/null
+	@tools/tidy.py build/dev
+
+bench: $(BINARY)
+	@tools/setup bench
+	@tests/bench/run
+
+docs: $(BINARY)
+	$(BINARY) docs settings > docs/settings.md
+	$(BINARY) docs languages > docs/languages.md
+
+PREFIX ?= /usr/local
+install: $(BINARY)
+	install -D -m 0755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/polybox
+
+clean:
+	rm -rf build

@@ -1,0 +1,43 @@
+// polybox docs PAGE: the pages under docs/ that are made from tables. `make docs` writes them;
+// tests fail when they are stale. Not listed in --help: it is for those who work on polybox.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "command.h"
+#include "config/reference.h"
+#include "languages/builtin.h"
+#include "languages/reference.h"
+#include "languages/registry.h"
+
+namespace polybox::cmd {
+
+Subcommand DocsCommand() {
+  const auto page = std::make_shared<std::string>();
+  return {.name = "docs",
+          .doc = "Print a generated page of the documentation",
+          .add_flags =
+              [page](CLI::App& app) {
+                app.add_option("page", *page, "settings or languages")
+                    ->required()
+                    ->check(CLI::IsMember({"settings", "languages"}));
+                app.group("");
+              },
+          .run = [page](const Context& context) -> int {
+            if (*page == "settings") {
+              context.out.Print(config::ReferencePage());
+              return kSuccess;
+            }
+            const auto registry = languages::Registry::Load(languages::BuiltinFiles(), {});
+            if (!registry.ok()) {
+              context.err.PrintLine(registry.error().message());
+              return kUsage;
+            }
+            context.out.Print(languages::ReferencePage(*registry));
+            return kSuccess;
+          }};
+}
+
+}  // namespace polybox::cmd

@@ -1,0 +1,167 @@
+// polybox doctor: what this host has, what is missing, what that costs and how to fix it.
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "command.h"
+#include "installed.h"
+#include "jail/grade.h"
+#include "sys/command.h"
+#include "sys/host_facts.h"
+
+namespace polybox::cmd {
+namespace {
+
+namespace json = boost::json;
+using jail::HostCheck;
+
+struct Tool {
+  const char* name;
+  const char* cost;
+  const char* fix;
+};
+
+// Programs that polybox calls beside the toolchains.
+constexpr Tool kTools[] = {
+    {"rg", "the search tools of the workspace do not work", "install Debian's ripgrep"},
+    {"git", "snapshots of the workspace do not work", "install Debian's git"},
+    {"uv", "Python packages cannot be installed on request", "pip install uv"},
+    {"npm", "Node packages cannot be installed on request", "install Debian's npm"},
+};
+
+HostCheck CheckTool(const Tool& tool) {
+  const std::string found = sys::FindOnPath(tool.name, SearchPath());
+  return {.name = tool.name,
+          .ok = !found.empty(),
+          .found = found.empty() ? "not on PATH" : found,
+          .cost = tool.cost,
+          .fix = tool.fix,
+          .without = std::nullopt};
+}
+
+HostCheck CheckLanguage(const languages::Language& language,
+                        const Result<languages::Toolchain>& toolchain) {
+  if (toolchain.ok()) {
+    return {.name = language.id,
+            .ok = true,
+            .found = fmt::format("{} ({})", toolchain->version, toolchain->executable),
+            .cost = "",
+            .fix = "",
+            .without = std::nullopt};
+  }
+  return {.name = language.id,
+          .ok = false,
+          .found = toolchain.error().message(),
+          .cost = language.name + " does not run here",
+          .fix = "install its toolchain and put it on PATH",
+          .without = std::nullopt};
+}
+
+struct Section {
+  const char* title;
+  std::vector<HostCheck> checks;
+};
+
+struct Report {
+  std::string kernel;
+  std::vector<Section> sections;
+  jail::Grade grade = jail::Grade::kNone;
+  bool any_language = false;
+
+  bool CanRun() const { return any_language && grade != jail::Grade::kNone; }
+};
+
+Result<Report> Examine(const config::Settings& settings) {
+  Report report;
+  // Before anything may start threads: it forks.
+  const sys::HostFacts facts = sys::ProbeHost();
+  report.kernel = facts.kernel;
+  std::vector<HostCheck> host = jail::CheckHost(facts);
+  report.grade = jail::BestGrade(host);
+  POLYBOX_ASSIGN_OR_RETURN(const Installed installed, LoadInstalled(settings));
+  Section toolchains = {"Languages", {}};
+  for (const languages::Language& language : installed.registry.all()) {
+    toolchains.checks.push_back(CheckLanguage(language, installed.toolchains.at(language.id)));
+    report.any_language |= toolchains.checks.back().ok;
+  }
+  Section tools = {"Tools", {}};
+  for (const Tool& tool : kTools) tools.checks.push_back(CheckTool(tool));
+  report.sections = {{"Isolation", std::move(host)}, std::move(toolchains), std::move(tools)};
+  return report;
+}
+
+void PrintCheck(const HostCheck& check, std::size_t width, const Terminal& out) {
+  const std::string mark = check.ok        ? out.Styled(Style::kGood, "ok     ")
+                           : check.without ? out.Styled(Style::kBad, "missing")
+                                           : out.Styled(Style::kWarn, "missing");
+  out.PrintLine(fmt::format("  {} {:{}}  {}", mark, check.name, width, check.found));
+  if (check.ok) return;
+  const std::string indent(width + 12, ' ');
+  out.PrintLine(fmt::format("{}cost: {}", indent, check.cost));
+  out.PrintLine(fmt::format("{}fix:  {}", indent, check.fix));
+}
+
+void PrintText(const Report& report, const Terminal& out) {
+  out.PrintLine(fmt::format("Linux {}", report.kernel));
+  for (const Section& section : report.sections) {
+    out.PrintLine("\n" + out.Styled(Style::kBold, section.title));
+    std::size_t width = 0;
+    for (const HostCheck& check : section.checks) width = std::max(width, check.name.size());
+    for (const HostCheck& check : section.checks) PrintCheck(check, width, out);
+  }
+  out.Print("\n");
+  if (!report.any_language) {
+    out.PrintLine(out.Styled(Style::kBad, "Nothing can run: no toolchain was found on PATH."));
+  }
+  const Style style = report.grade == jail::Grade::kFull   ? Style::kGood
+                      : report.grade == jail::Grade::kNone ? Style::kBad
+                                                           : Style::kWarn;
+  out.PrintLine(fmt::format("Isolation grade of this host: {}",
+                            out.Styled(style, jail::GradeName(report.grade))));
+}
+
+json::value ToJson(const HostCheck& check) {
+  json::object object = {{"name", check.name}, {"ok", check.ok}, {"found", check.found}};
+  if (!check.ok) {
+    object["cost"] = check.cost;
+    object["fix"] = check.fix;
+  }
+  return object;
+}
+
+void PrintJson(const Report& report, const Terminal& out) {
+  json::object object = {{"kernel", report.kernel},
+                         {"isolation", jail::GradeName(report.grade)},
+                         {"can_run", report.CanRun()}};
+  for (const Section& section : report.sections) {
+    std::string key = section.title;
+    key[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(key[0])));
+    json::array checks;
+    for (const HostCheck& check : section.checks) checks.push_back(ToJson(check));
+    object[key == "isolation" ? "host" : key] = std::move(checks);
+  }
+  out.PrintLine(json::serialize(object));
+}
+
+}  // namespace
+
+Subcommand DoctorCommand() {
+  const auto as_json = std::make_shared<bool>(false);
+  return {.name = "doctor",
+          .doc = "Check what this host has, say what is missing, what that costs and how to fix it",
+          .add_flags = [as_json](CLI::App& app) { app.add_flag("--json", *as_json, "Print JSON"); },
+          .run = [as_json](const Context& context) -> int {
+            const Result<Report> report = Examine(context.config.settings);
+            if (!report.ok()) {
+              context.err.PrintLine(report.error().message());
+              return kUsage;
+            }
+            *as_json ? PrintJson(*report, context.out) : PrintText(*report, context.out);
+            return report->CanRun() ? kSuccess : kFailure;
+          }};
+}
+
+}  // namespace polybox::cmd

@@ -1,0 +1,25 @@
+#include "installed.h"
+
+#include <cstdlib>
+
+#include "languages/builtin.h"
+
+namespace polybox::cmd {
+
+std::string SearchPath() {
+  const char* path = std::getenv("PATH");
+  return path == nullptr ? "" : path;
+}
+
+Result<Installed> LoadInstalled(const config::Settings& settings) {
+  POLYBOX_ASSIGN_OR_RETURN(
+      languages::Registry registry,
+      languages::Registry::Load(languages::BuiltinFiles(), settings.languages_dir));
+  languages::Toolchains toolchains = languages::FindToolchains(
+      registry.all(), {.path = SearchPath(),
+                       .cache_file = settings.cache_dir + "/toolchains.json",
+                       .packages_dir = settings.packages_dir});
+  return Installed{std::move(registry), std::move(toolchains)};
+}
+
+}  // namespace polybox::cmd

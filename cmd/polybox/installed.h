@@ -1,0 +1,22 @@
+// The languages and their toolchains as a subcommand needs them: loaded by the settings in force.
+#pragma once
+
+#include "base/result.h"
+#include "config/settings.h"
+#include "languages/registry.h"
+#include "languages/toolchain.h"
+
+namespace polybox::cmd {
+
+struct Installed {
+  languages::Registry registry;
+  languages::Toolchains toolchains;
+};
+
+/// An error means a bad language file.
+Result<Installed> LoadInstalled(const config::Settings& settings);
+
+/// $PATH of this process.
+std::string SearchPath();
+
+}  // namespace polybox::cmd

@@ -1,0 +1,81 @@
+#include "terminal.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace polybox::cmd {
+namespace {
+
+/// Nothing when the variable is not set or empty.
+bool IsSet(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+const char* Code(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kBold:
+      return "\x1b[1m";
+    case Style::kDim:
+      return "\x1b[2m";
+    case Style::kGood:
+      return "\x1b[32m";
+    case Style::kBad:
+      return "\x1b[31m";
+    case Style::kWarn:
+      return "\x1b[33m";
+  }
+  return "";
+}
+
+/// What a terminal shows: bytes that continue a UTF-8 character take no place.
+std::size_t Width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+Terminal::Terminal(std::FILE* stream)
+    : stream_(stream), is_terminal_(::isatty(::fileno(stream)) == 1) {
+  const char* term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  colours_ = is_terminal_ && !dumb && !IsSet("NO_COLOR");
+}
+
+std::string Terminal::Styled(Style style, std::string_view text) const {
+  if (!colours_ || style == Style::kPlain) return std::string(text);
+  return Code(style) + std::string(text) + "\x1b[0m";
+}
+
+void Terminal::Print(std::string_view text) const {
+  std::fwrite(text.data(), 1, text.size(), stream_);
+}
+
+void Terminal::PrintLine(std::string_view text) const {
+  Print(text);
+  Print("\n");
+}
+
+std::string Columns(const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<Style>& styles, const Terminal& terminal) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += terminal.Styled(i < styles.size() ? styles[i] : Style::kPlain, row[i]);
+      if (i + 1 < row.size()) text += std::string(widths[i] - Width(row[i]) + 2, ' ');
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace polybox::cmd

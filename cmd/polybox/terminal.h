@@ -1,0 +1,35 @@
+// Text for people: colours on a terminal (unless NO_COLOR is set), plain text elsewhere.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace polybox::cmd {
+
+enum class Style { kPlain, kBold, kDim, kGood, kBad, kWarn };
+
+class Terminal {
+ public:
+  /// `stream` is borrowed and must be stdout or stderr.
+  explicit Terminal(std::FILE* stream);
+
+  bool colours() const { return colours_; }
+  bool is_terminal() const { return is_terminal_; }
+  std::string Styled(Style style, std::string_view text) const;
+  void Print(std::string_view text) const;
+  void PrintLine(std::string_view text) const;
+
+ private:
+  std::FILE* stream_;
+  bool is_terminal_;
+  bool colours_;
+};
+
+/// Columns as wide as their longest cell, two spaces apart; the last column is not padded. Cells
+/// are plain text; `styles` holds one style per column (missing: plain).
+std::string Columns(const std::vector<std::vector<std::string>>& rows,
+                    const std::vector<Style>& styles, const Terminal& terminal);
+
+}  // namespace polybox::cmd

@@ -1,0 +1,29 @@
+// polybox version: which build this is.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "build_info.h"
+#include "command.h"
+
+namespace polybox::cmd {
+
+Subcommand VersionCommand() {
+  const auto as_json = std::make_shared<bool>(false);
+  return {.name = "version",
+          .doc = "Print the version",
+          .add_flags = [as_json](CLI::App& app) { app.add_flag("--json", *as_json, "Print JSON"); },
+          .run = [as_json](const Context& context) -> int {
+            if (*as_json) {
+              context.out.PrintLine(boost::json::serialize(boost::json::object{
+                  {"version", kVersion}, {"commit", kCommit}, {"compiler", __VERSION__}}));
+            } else {
+              context.out.PrintLine(fmt::format("polybox {} ({})", kVersion, kCommit));
+            }
+            return kSuccess;
+          }};
+}
+
+}  // namespace polybox::cmd

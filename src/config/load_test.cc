@@ -1,0 +1,149 @@
+#include "config/load.h"
+
+#include <gtest/gtest.h>
+
+#include "base/testing/temp_dir.h"
+
+namespace polybox::config {
+namespace {
+
+/// The settings, or the error text.
+struct Outcome {
+  Loaded loaded;
+  std::string error;
+};
+
+Outcome LoadFrom(const Inputs& inputs) {
+  Result<Loaded> loaded = Load(inputs);
+  if (!loaded.ok()) return {{}, loaded.error().message()};
+  return {std::move(loaded).value(), ""};
+}
+
+TEST(Load, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
+  const testing::TempDir dir;
+  const std::string file = dir.Write("polybox.toml", "log-level = 'warn'\nmode = 'node'\n");
+  Inputs inputs;
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.log_level, "info");
+  EXPECT_EQ(LoadFrom(inputs).loaded.OriginOf("log-level").name, "default");
+  inputs.default_files = {dir.path() + "/none.toml", file};
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.log_level, "warn");
+  EXPECT_EQ(LoadFrom(inputs).loaded.OriginOf("log-level").name, file + ":1");
+  EXPECT_EQ(LoadFrom(inputs).loaded.OriginOf("mode").name, file + ":2");
+  inputs.environment["POLYBOX_LOG_LEVEL"] = "error";
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.log_level, "error");
+  inputs.flags = {{"log-level", "debug"}};
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.log_level, "debug");
+  EXPECT_EQ(LoadFrom(inputs).loaded.OriginOf("log-level").name, "--log-level");
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.mode, "node");
+}
+
+TEST(Load, TheSeedNamesAreHonouredAfterOurOwn) {
+  Inputs inputs;
+  inputs.environment = {{"SANDBOX_MODE", "golang"},
+                        {"SANDBOX_MAX_CONCURRENT", "7"},
+                        {"SANDBOX_PYTHON_INDEX", "http://index/simple"},
+                        {"SANDBOX_OUTPUT_DIR", "out"},
+                        {"SANDBOX_PORT", "9000"},
+                        {"PORT", "9001"}};
+  Outcome outcome = LoadFrom(inputs);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_EQ(outcome.loaded.settings.mode, "golang");
+  EXPECT_EQ(outcome.loaded.settings.max_concurrent, 7);
+  EXPECT_EQ(outcome.loaded.settings.python_index, "http://index/simple");
+  EXPECT_EQ(outcome.loaded.settings.output_dir, "out");
+  EXPECT_EQ(ListenAddress(outcome.loaded), "127.0.0.1:9000");
+  EXPECT_EQ(outcome.loaded.OriginOf("mode").name, "SANDBOX_MODE");
+  inputs.environment["POLYBOX_MODE"] = "node";
+  inputs.environment["SANDBOX_PORT"] = "";
+  outcome = LoadFrom(inputs);
+  EXPECT_EQ(outcome.loaded.settings.mode, "node");
+  EXPECT_EQ(ListenAddress(outcome.loaded), "127.0.0.1:9001") << "an empty variable is not set";
+}
+
+TEST(Load, APortGivesWayToAStrongerListen) {
+  Inputs inputs;
+  inputs.environment["PORT"] = "9001";
+  inputs.flags = {{"listen", "[::1]:7000"}};
+  EXPECT_EQ(ListenAddress(LoadFrom(inputs).loaded), "[::1]:7000");
+  inputs.flags.emplace_back("port", "7001");
+  EXPECT_EQ(ListenAddress(LoadFrom(inputs).loaded), "[::1]:7001");
+}
+
+TEST(Load, ListsGrowWithinASourceAndAreReplacedByAStrongerOne) {
+  Inputs inputs;
+  inputs.environment["POLYBOX_LANGUAGES_DIR"] = "/a:/b";
+  using Strings = std::vector<std::string>;
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.languages_dir, (Strings{"/a", "/b"}));
+  inputs.flags = {{"languages-dir", "/c"}, {"languages-dir", "/d"}};
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.languages_dir, (Strings{"/c", "/d"}));
+}
+
+struct BadValue {
+  const char* name;
+  const char* value;
+  const char* complaint;
+};
+
+TEST(Load, ABadValueSaysWhereWhatAndWhatIsAllowed) {
+  const BadValue cases[] = {
+      {"POLYBOX_LOG_LEVEL", "inof",
+       "POLYBOX_LOG_LEVEL = \"inof\": expected one of debug, info, warn, error; did you mean "
+       "\"info\"?"},
+      {"SANDBOX_MAX_CONCURRENT", "3abc",
+       "SANDBOX_MAX_CONCURRENT = \"3abc\": expected a whole number from 1 to 4096"},
+      {"SANDBOX_MAX_CONCURRENT", "0",
+       "SANDBOX_MAX_CONCURRENT = \"0\": expected a whole number from 1 to 4096"},
+      {"PORT", "70000", "PORT = \"70000\": expected a whole number from 1 to 65535"},
+      {"SANDBOX_OUTPUT_DIR", "../x",
+       "SANDBOX_OUTPUT_DIR = \"../x\": expected a plain directory name without /"},
+      {"POLYBOX_LISTEN", "8080",
+       "POLYBOX_LISTEN = \"8080\": expected HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080"},
+      {"POLYBOX_LISTEN", "host:99999",
+       "POLYBOX_LISTEN = \"host:99999\": expected HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080"},
+      {"POLYBOX_LOGLEVEL", "info",
+       "environment: unknown setting POLYBOX_LOGLEVEL; did you mean \"POLYBOX_LOG_LEVEL\"?"},
+  };
+  for (const BadValue& c : cases) {
+    Inputs inputs;
+    inputs.environment[c.name] = c.value;
+    EXPECT_EQ(LoadFrom(inputs).error, c.complaint);
+  }
+}
+
+TEST(Load, AFileIsRefusedWithLineKeyAndSuggestion) {
+  const testing::TempDir dir;
+  const std::string file =
+      dir.Write("p.toml", "# ours\nlisen = 'x'\nport = 'high'\nlog-level = 'loud'\n");
+  Inputs inputs;
+  inputs.flags = {{"config", file}};
+  EXPECT_EQ(LoadFrom(inputs).error,
+            file + ":2: unknown key \"lisen\"; did you mean \"listen\"?\n" + file +
+                ":3: port = \"high\": expected a whole number\n" + file +
+                ":4: log-level = \"loud\": expected one of debug, info, warn, error");
+}
+
+TEST(Load, AFileThatIsNamedMustExist) {
+  Inputs inputs;
+  inputs.environment["POLYBOX_CONFIG"] = "/no/such/file.toml";
+  EXPECT_EQ(LoadFrom(inputs).error,
+            "read settings: open /no/such/file.toml: No such file or directory");
+}
+
+TEST(Load, VariablesOfKubernetesServicesAreNotSettings) {
+  Inputs inputs;
+  inputs.environment = {
+      {"POLYBOX_SERVICE_HOST", "10.0.0.1"},         {"POLYBOX_SERVICE_PORT", "80"},
+      {"POLYBOX_SERVICE_PORT_HTTP", "80"},          {"POLYBOX_PORT", "tcp://10.0.0.1:80"},
+      {"POLYBOX_PORT_80_TCP", "tcp://10.0.0.1:80"}, {"POLYBOX_PORT_80_TCP_ADDR", "10.0.0.1"},
+      {"POLYBOX_PYTHON_PORT", "tcp://10.0.0.1:80"}, {"POLYBOX_PYTHON_PORT_80_TCP_PROTO", "tcp"},
+      {"SANDBOX_PORT", "tcp://10.0.0.1:80"},
+  };
+  const Outcome outcome = LoadFrom(inputs);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_EQ(ListenAddress(outcome.loaded), "127.0.0.1:8080");
+  inputs.environment["POLYBOX_PORT"] = "9090";
+  EXPECT_EQ(ListenAddress(LoadFrom(inputs).loaded), "127.0.0.1:9090");
+}
+
+}  // namespace
+}  // namespace polybox::config

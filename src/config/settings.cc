@@ -1,0 +1,156 @@
+#include "config/settings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace polybox::config {
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+Complaint CheckAddress(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  const bool number = !port.empty() && port.size() <= 5 &&
+                      std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+  if (number && colon > 0 && std::stoi(port) <= 65535) return std::nullopt;
+  return "expected HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080";
+}
+
+Complaint CheckDirectoryName(const std::string& name) {
+  const bool plain =
+      !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+  return plain ? std::nullopt : Complaint("expected a plain directory name without /");
+}
+
+// The table. Read only after main() has begun.
+const std::vector<Setting> kRows = {
+    {.key = "config",
+     .member = &Settings::config,
+     .scope = Scope::kEverywhere,
+     .doc = "Settings file to read",
+     .default_doc =
+         "polybox/polybox.toml in $XDG_CONFIG_HOME or ~/.config, else in /etc, if there"},
+    {.key = "languages-dir",
+     .member = &Settings::languages_dir,
+     .scope = Scope::kEverywhere,
+     .doc = "Directory of language files that add to the built-in ones or replace them; may be "
+            "given "
+            "several times, later ones win"},
+    {.key = "cache-dir",
+     .member = &Settings::cache_dir,
+     .scope = Scope::kEverywhere,
+     .doc = "Where answers that can be found again are kept",
+     .default_doc = "/var/cache/polybox as root, else polybox in $XDG_CACHE_HOME or ~/.cache"},
+    {.key = "packages-dir",
+     .member = &Settings::packages_dir,
+     .scope = Scope::kEverywhere,
+     .doc = "Where preinstalled packages are kept, one directory per language",
+     .default_doc = "/var/lib/polybox/packages as root, else polybox/packages in $XDG_DATA_HOME "
+                    "or ~/.local/share"},
+    {.key = "log-level",
+     .member = &Settings::log_level,
+     .scope = Scope::kEverywhere,
+     .doc = "Least important lines that are logged",
+     .choices = {"debug", "info", "warn", "error"}},
+    {.key = "log-format",
+     .member = &Settings::log_format,
+     .scope = Scope::kEverywhere,
+     .doc = "How log lines look; auto is text on a terminal and JSON otherwise",
+     .choices = {"auto", "text", "json"}},
+    {.key = "listen",
+     .member = &Settings::listen,
+     .scope = Scope::kServer,
+     .doc = "Address that the server listens on",
+     .check = CheckAddress},
+    {.key = "port",
+     .member = &Settings::port,
+     .scope = Scope::kServer,
+     .doc = "Replaces the port of `listen`, unless `listen` was given in a stronger place",
+     .default_doc = "the port of `listen`",
+     .env = {"SANDBOX_PORT", "PORT"},
+     .smallest = 1,
+     .largest = 65535},
+    {.key = "mode",
+     .member = &Settings::mode,
+     .scope = Scope::kServer,
+     .doc = "Language that /execute runs when a request names none: python, golang, node or shell",
+     .default_doc = "the first of these whose toolchain is found",
+     .env = {"SANDBOX_MODE"}},
+    {.key = "max-concurrent",
+     .member = &Settings::max_concurrent,
+     .scope = Scope::kServer,
+     .doc = "How many programs run at once",
+     .default_doc = "twice the cores, at least 3",
+     .env = {"SANDBOX_MAX_CONCURRENT"},
+     .smallest = 1,
+     .largest = 4096},
+    {.key = "python-index",
+     .member = &Settings::python_index,
+     .scope = Scope::kServer,
+     .doc = "URL of the index that Python packages come from",
+     .default_doc = "what the installer uses by itself",
+     .env = {"SANDBOX_PYTHON_INDEX"}},
+    {.key = "output-dir",
+     .member = &Settings::output_dir,
+     .scope = Scope::kServer,
+     .doc = "Name of the directory whose files /execute hands back",
+     .env = {"SANDBOX_OUTPUT_DIR"},
+     .check = CheckDirectoryName},
+};
+
+struct Shown {
+  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(Bytes value) const { return FormatBytes(value); }
+  std::string operator()(Duration value) const { return FormatDuration(value); }
+  std::string operator()(const std::vector<std::string>& value) const {
+    return fmt::format("{}", fmt::join(value, ":"));
+  }
+};
+
+struct Form {
+  std::string operator()(std::string Settings::*) const { return "TEXT"; }
+  std::string operator()(std::int64_t Settings::*) const { return "NUMBER"; }
+  std::string operator()(Bytes Settings::*) const { return "SIZE"; }
+  std::string operator()(Duration Settings::*) const { return "TIME"; }
+  std::string operator()(std::vector<std::string> Settings::*) const { return "DIR"; }
+};
+
+}  // namespace
+
+std::span<const Setting> AllSettings() {
+  return kRows;
+}
+
+const Setting* FindSetting(std::string_view key) {
+  const auto found = std::ranges::find(kRows, key, &Setting::key);
+  return found == kRows.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> SettingKeys() {
+  std::vector<std::string_view> keys;
+  for (const Setting& setting : kRows) keys.push_back(setting.key);
+  return keys;
+}
+
+std::string EnvironmentName(const Setting& setting) {
+  std::string name = "POLYBOX_";
+  for (const char c : setting.key) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::string ShowValue(const Settings& settings, const Setting& setting) {
+  return std::visit([&](auto member) { return Shown()(settings.*member); }, setting.member);
+}
+
+std::string ValueForm(const Setting& setting) {
+  if (!setting.choices.empty()) return fmt::format("{}", fmt::join(setting.choices, "|"));
+  return std::visit(Form(), setting.member);
+}
+
+}  // namespace polybox::config

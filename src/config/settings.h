@@ -1,0 +1,73 @@
+// Every setting of polybox. A setting is a member here (its type and default) and a row in
+// settings.cc (its key, what it means, what is allowed, its environment names). From the row come
+// the flag, the environment variable, the key of the settings file, --help, shell completion and
+// docs/settings.md.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/units.h"
+
+namespace polybox::config {
+
+struct Settings {
+  std::string config;
+  std::vector<std::string> languages_dir;
+  std::string cache_dir;
+  std::string packages_dir;
+  std::string log_level = "info";
+  std::string log_format = "auto";
+
+  std::string listen = "127.0.0.1:8080";
+  std::int64_t port = 0;
+  std::string mode;
+  std::int64_t max_concurrent = 0;
+  std::string python_index;
+  std::string output_dir = "output";
+};
+
+/// Which commands take the setting as a flag. The environment and the file may always name it.
+enum class Scope { kEverywhere, kServer };
+
+using Member = std::variant<std::string Settings::*, std::int64_t Settings::*, Bytes Settings::*,
+                            Duration Settings::*, std::vector<std::string> Settings::*>;
+
+struct Setting {
+  std::string_view key;
+  Member member;
+  Scope scope;
+  /// One sentence without a full stop.
+  std::string_view doc;
+  /// How the default is shown when it is not simply the member's value.
+  std::string_view default_doc = {};
+  /// Environment names beside POLYBOX_<KEY>, in falling precedence.
+  std::vector<std::string_view> env = {};
+  /// Strings: the allowed words; empty allows any.
+  std::vector<std::string_view> choices = {};
+  /// Strings: says what is allowed when a value is not.
+  std::optional<std::string> (*check)(const std::string&) = nullptr;
+  /// Whole numbers.
+  std::int64_t smallest = 0;
+  std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+};
+
+/// All rows, in the order of the documentation.
+std::span<const Setting> AllSettings();
+const Setting* FindSetting(std::string_view key);
+std::vector<std::string_view> SettingKeys();
+
+/// "log-level" is POLYBOX_LOG_LEVEL.
+std::string EnvironmentName(const Setting& setting);
+/// The value as it would be written in the environment.
+std::string ShowValue(const Settings& settings, const Setting& setting);
+/// What its values look like: TEXT, NUMBER, SIZE, TIME, LIST, or the choices.
+std::string ValueForm(const Setting& setting);
+
+}  // namespace polybox::config

@@ -1,0 +1,165 @@
+#include "jail/grade.h"
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace polybox::jail {
+namespace {
+
+constexpr std::array<std::pair<Grade, std::string_view>, 4> kNames = {{
+    {Grade::kNone, "none"},
+    {Grade::kLandlock, "landlock"},
+    {Grade::kRootless, "rootless"},
+    {Grade::kFull, "full"},
+}};
+
+constexpr std::array<std::string_view, 3> kNeededControllers = {"cpu", "memory", "pids"};
+
+std::string Reason(const sys::Trial& trial) {
+  if (trial.ok()) return "works";
+  if (trial.error == ENOTSUP) return "not tried: what it needs is missing";
+  return std::generic_category().message(trial.error);
+}
+
+constexpr const char* kNamespaceFix =
+    "in a container, allow it (privileged, or a seccomp and AppArmor profile that permits unshare "
+    "and mount); "
+    "on the host, set user.max_user_namespaces above 0 and "
+    "kernel.apparmor_restrict_unprivileged_userns to 0";
+
+HostCheck NamespaceCheck(std::string name, const sys::Trial& trial, std::string cost) {
+  return {.name = std::move(name),
+          .ok = trial.ok(),
+          .found = Reason(trial),
+          .cost = std::move(cost),
+          .fix = kNamespaceFix,
+          .without = Grade::kLandlock};
+}
+
+HostCheck CheckUid(const sys::HostFacts& facts) {
+  return {.name = "own uid per slot",
+          .ok = facts.root,
+          .found = facts.root ? "running as root, which can map uids" : "not running as root",
+          .cost = "all guests share one host uid; isolation is at most rootless",
+          .fix = "run polybox as root (it drops what it does not need) or accept rootless",
+          .without = Grade::kRootless};
+}
+
+/// "v1", "v2", "hybrid" or "none", by where the controllers are.
+std::string_view CgroupKind(const sys::CgroupFacts& cgroups) {
+  bool v1 = false;
+  bool v2 = false;
+  for (const sys::CgroupHierarchy& hierarchy : cgroups.hierarchies) {
+    (hierarchy.version == sys::CgroupVersion::kV1 ? v1 : v2) = true;
+  }
+  if (v1 && v2) return "hybrid v1 and v2";
+  return v1 ? "v1" : v2 ? "v2" : "none mounted";
+}
+
+HostCheck CheckCgroups(const sys::CgroupFacts& cgroups) {
+  std::vector<std::string_view> missing;
+  for (const std::string_view needed : kNeededControllers) {
+    if (std::ranges::count(cgroups.writable, needed) == 0) missing.push_back(needed);
+  }
+  std::string found =
+      fmt::format("{}, writable: {}", CgroupKind(cgroups),
+                  cgroups.writable.empty() ? std::string("none")
+                                           : fmt::format("{}", fmt::join(cgroups.writable, " ")));
+  if (!missing.empty() && !cgroups.problem.empty()) found += fmt::format(" ({})", cgroups.problem);
+  return {.name = "cgroups",
+          .ok = missing.empty(),
+          .found = std::move(found),
+          .cost = fmt::format(
+              "no group limit for {}; rlimits and a watchdog take over, and isolation is at "
+              "most rootless",
+              fmt::join(missing, ", ")),
+          .fix =
+              "run as root, or in a delegated cgroup (systemd: Delegate=yes; container: a writable "
+              "/sys/fs/cgroup)",
+          .without = Grade::kRootless};
+}
+
+HostCheck CheckSeccomp(const sys::HostFacts& facts) {
+  return {.name = "seccomp",
+          .ok = facts.seccomp.ok(),
+          .found = facts.seccomp.ok() ? "filters can kill the process" : Reason(facts.seccomp),
+          .cost = "system calls cannot be filtered: no isolation grade can be given",
+          .fix = "use a kernel with CONFIG_SECCOMP_FILTER",
+          .without = Grade::kNone};
+}
+
+HostCheck CheckLandlock(const sys::HostFacts& facts) {
+  const bool ok = facts.landlock_abi > 0;
+  return {
+      .name = "landlock",
+      .ok = ok,
+      .found = ok ? fmt::format("ABI {}", facts.landlock_abi) : "not in this kernel, or off",
+      .cost =
+          "no file system rules below the namespaces, and none at all where namespaces are missing",
+      .fix = "use Linux 5.13 or newer with landlock in the lsm= list",
+      .without = std::nullopt};
+}
+
+HostCheck CheckOverlayfs(const sys::HostFacts& facts) {
+  return {.name = "overlayfs",
+          .ok = facts.namespaces.overlayfs.ok(),
+          .found = Reason(facts.namespaces.overlayfs),
+          .cost = "layers are copied instead of stacked: slower, same isolation",
+          .fix = "use Linux 5.11 or newer with the overlay module",
+          .without = std::nullopt};
+}
+
+}  // namespace
+
+std::string_view GradeName(Grade grade) {
+  return kNames.at(static_cast<std::size_t>(grade)).second;
+}
+
+std::optional<Grade> ParseGrade(std::string_view name) {
+  for (const auto& [grade, known] : kNames) {
+    if (known == name) return grade;
+  }
+  return std::nullopt;
+}
+
+std::vector<HostCheck> CheckHost(const sys::HostFacts& facts) {
+  const sys::NamespaceTrials& trials = facts.namespaces;
+  std::vector<HostCheck> checks = {
+      NamespaceCheck("user namespaces", trials.user, "no namespaces at all without root"),
+      NamespaceCheck("mount namespaces", trials.mount, "guests would see the host's files"),
+      NamespaceCheck("pid namespaces", trials.pid, "guests would see the host's processes"),
+      NamespaceCheck("network namespaces", trials.net, "guests would reach the host's network"),
+      NamespaceCheck("ipc namespaces", trials.ipc, "guests would share System V IPC"),
+      NamespaceCheck("uts namespaces", trials.uts, "guests would see the host's name"),
+      NamespaceCheck("fresh /proc", trials.fresh_proc,
+                     "a guest's /proc cannot be its own (a container that masks /proc does this)"),
+      NamespaceCheck("tmpfs", trials.tmpfs, "no size-limited scratch space"),
+      CheckUid(facts),
+      CheckCgroups(facts.cgroups),
+      CheckSeccomp(facts),
+      CheckLandlock(facts),
+      CheckOverlayfs(facts),
+  };
+  // Where namespaces fail, Landlock is what is left: without it there is nothing.
+  if (facts.landlock_abi == 0) {
+    for (HostCheck& check : checks) {
+      if (check.without == Grade::kLandlock) check.without = Grade::kNone;
+    }
+  }
+  return checks;
+}
+
+Grade BestGrade(const std::vector<HostCheck>& checks) {
+  Grade best = Grade::kFull;
+  for (const HostCheck& check : checks) {
+    if (!check.ok && check.without) best = std::min(best, *check.without);
+  }
+  return best;
+}
+
+}  // namespace polybox::jail

@@ -1,0 +1,175 @@
+// Everything polybox knows about a language, as read from its file (languages/README.md documents
+// each key; parse.cc reads them). Plain data: commands are templates whose {placeholders} are
+// filled in where they are used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+
+namespace polybox::languages {
+
+using Argv = std::vector<std::string>;
+using Env = std::map<std::string, std::string>;
+
+struct Limits {
+  Duration wall_time{};
+  Duration cpu_time{};
+  Bytes memory;
+  Bytes swap;
+  Bytes address_space;
+  Bytes file_size;
+  std::int64_t open_files = 0;
+  std::int64_t processes = 0;
+  Bytes stack;
+  /// CPU time the guest may use per second of wall time.
+  Duration cpu_per_second{};
+  Bytes disk;
+  std::int64_t inodes = 0;
+  Bytes output;
+
+  bool operator==(const Limits&) const = default;
+};
+
+/// The execute dialect's name for the language and its place in that dialect's auto-detection.
+struct Mode {
+  std::string name;
+  std::int64_t order = 0;
+};
+
+/// How to find the toolchain behind shims and proxies; toolchain.h asks.
+struct ToolchainQuestions {
+  std::vector<std::string> binaries;
+  Argv executable_command;
+  std::string executable;
+  Argv roots_command;
+  std::string roots_after;
+  Argv version;
+  std::string minimum_version;
+  std::vector<std::string> requires_files;
+  std::vector<std::string> selectors;
+  Env env;
+};
+
+enum class EntryRule { kFirstFile, kFixed, kDirectory };
+
+struct Entry {
+  std::string file;
+  EntryRule rule = EntryRule::kFirstFile;
+};
+
+struct Step {
+  Argv command;
+  Env env;
+  std::vector<std::string> read_only;
+  Limits limits;
+};
+
+struct CompileStep : Step {
+  /// What it makes in the working directory; empty: whatever is new there.
+  std::vector<std::string> produces;
+};
+
+struct Packages {
+  std::string installer;
+  std::vector<std::string> binaries;
+  Argv install;
+  /// Added to `install` when a setting names an index.
+  Argv index_arguments;
+  std::string mount;
+  std::vector<std::string> preinstalled;
+  Argv provided_check;
+  /// For both steps when there is a set; wins over theirs.
+  Env env;
+};
+
+enum class WarmKind { kExec, kZygote, kPrestart };
+
+struct Warm {
+  WarmKind kind = WarmKind::kExec;
+  std::vector<std::string> preload;
+};
+
+/// One verification command and what its exit codes mean; any other code is the tool's own failure.
+struct Verification {
+  Argv command;
+  std::string script;
+  std::vector<std::string> binaries;
+  std::string parser;
+  std::string report;
+  std::vector<int> ok = {0};
+  std::vector<int> findings = {1};
+  std::vector<int> nothing;
+};
+
+struct Verify {
+  std::int64_t order = 0;
+  std::vector<std::string> markers;
+  /// Directories of the workspace whose programs come before PATH's.
+  std::vector<std::string> path;
+  std::optional<Verification> test;
+  std::optional<Verification> lint;
+  std::optional<Verification> typecheck;
+  std::optional<Verification> format;
+  std::optional<Verification> coverage;
+};
+
+struct PackageManager {
+  std::string name;
+  std::vector<std::string> locks;
+  Argv run;
+};
+
+struct Scripts {
+  std::string manifest;
+  std::string table;
+  std::vector<PackageManager> managers;
+};
+
+struct Grammar {
+  std::string package;
+  std::string symbol;
+};
+
+/// What an image layer needs, by package manager.
+struct Image {
+  std::vector<std::string> apt;
+  std::vector<std::string> npm;
+  std::vector<std::string> pip;
+  std::vector<std::string> go;
+};
+
+struct Language {
+  std::string id;
+  std::string name;
+  std::vector<std::string> aliases;
+  std::vector<std::string> extensions;
+  std::vector<std::string> shebangs;
+  std::optional<Mode> mode;
+  ToolchainQuestions toolchain;
+  Entry entry;
+  Step run;
+  std::optional<CompileStep> compile;
+  std::vector<std::string> restricted_files;
+  Env default_files;
+  std::optional<Packages> packages;
+  Warm warm;
+  std::optional<Verify> verify;
+  std::optional<Scripts> scripts;
+  Argv lsp;
+  std::optional<Grammar> grammar;
+  Image image;
+  /// Where it was read from, and the line of `aliases` there, for messages.
+  std::string file;
+  int aliases_line = 0;
+};
+
+/// The words of `polybox languages`: run, compile, packages, warm, test, ... in a fixed order.
+std::vector<std::string_view> Capabilities(const Language& language);
+
+}  // namespace polybox::languages

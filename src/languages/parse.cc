@@ -1,0 +1,359 @@
+#include "languages/parse.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/nearest.h"
+#include "languages/placeholders.h"
+#include "schema/reader.h"
+
+namespace polybox::languages {
+namespace {
+
+using schema::Check;
+using schema::Need;
+using schema::OneOf;
+using schema::Reader;
+
+using Complaint = std::optional<std::string>;
+
+Complaint CheckName(const std::string& name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '+';
+  };
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z' && std::ranges::all_of(name, allowed)) {
+    return std::nullopt;
+  }
+  return "expected a lower-case name: a letter, then letters, digits, - or +";
+}
+
+Complaint CheckDebianPackage(const std::string& name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.';
+  };
+  if (name.size() > 1 && name[0] != '-' && std::ranges::all_of(name, allowed)) return std::nullopt;
+  return "expected the name of a Debian package";
+}
+
+Complaint CheckVersion(const std::string& version) {
+  const bool digits =
+      std::ranges::all_of(version, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  if (digits && !version.empty() && version.front() != '.' && version.back() != '.') {
+    return std::nullopt;
+  }
+  return "expected a version such as \"1.85\"";
+}
+
+Complaint CheckRelative(const std::string& path) {
+  const bool inside = ("/" + path + "/").find("/../") == std::string::npos;
+  if (!path.empty() && path[0] != '/' && inside) return std::nullopt;
+  return "expected a path inside the workspace";
+}
+
+Complaint CheckExtension(const std::string& extension) {
+  if (extension.size() > 1 && extension[0] == '.') return std::nullopt;
+  return "expected an extension with its dot, such as \".py\"";
+}
+
+Complaint CheckNotEmpty(const std::string& text) {
+  return text.empty() ? Complaint("expected some text") : std::nullopt;
+}
+
+Complaint CheckFileName(const std::string& name) {
+  const bool plain = !name.empty() && name != "." && name != ".." &&
+                     name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  return plain ? std::nullopt : Complaint("expected a plain file name");
+}
+
+Complaint CheckAbsolute(const std::string& path) {
+  const bool dotted = (path + "/").find("/../") != std::string::npos;
+  if (!path.empty() && path[0] == '/' && !dotted) return std::nullopt;
+  return "expected an absolute path";
+}
+
+Complaint CheckTemplate(const std::string& text) {
+  const auto unknown = UnknownPlaceholder(text);
+  if (!unknown) return std::nullopt;
+  return fmt::format("no placeholder {{{}}}{}", *unknown, DidYouMean(*unknown, PlaceholderNames()));
+}
+
+Complaint CheckPositive(const std::int64_t& number) {
+  return number > 0 ? std::nullopt : Complaint("expected a whole number above 0");
+}
+
+/// A command: its words are templates.
+void ReadCommand(Reader& reader, std::string_view key, Argv& out, Need need) {
+  reader.ReadSome(key, out, need, CheckTemplate);
+}
+
+/// `analysed`: whether the limits that need a look at the language itself must be given.
+void ReadLimits(Reader& reader, Limits& out, Need analysed) {
+  reader.Read("wall_time", out.wall_time);
+  reader.Read("cpu_time", out.cpu_time);
+  reader.Read("memory", out.memory);
+  reader.Read("swap", out.swap);
+  reader.Read("address_space", out.address_space, analysed);
+  reader.Read("file_size", out.file_size);
+  reader.Read("open_files", out.open_files, analysed, CheckPositive);
+  reader.Read("processes", out.processes, analysed, CheckPositive);
+  reader.Read("stack", out.stack);
+  reader.Read("cpu_per_second", out.cpu_per_second);
+  reader.Read("disk", out.disk);
+  reader.Read("inodes", out.inodes, Need::kOptional, CheckPositive);
+  reader.Read("output", out.output);
+}
+
+void ReadStep(Reader& reader, Step& out) {
+  ReadCommand(reader, "command", out.command, Need::kRequired);
+  reader.Read("env", out.env, CheckTemplate);
+  reader.Read("read_only", out.read_only, Need::kOptional, CheckAbsolute);
+  Reader limits = reader.Sub("limits", Need::kRequired);
+  ReadLimits(limits, out.limits, Need::kRequired);
+}
+
+void ReadMode(Reader& parent, std::optional<Mode>& out) {
+  Reader reader = parent.Sub("mode");
+  Mode mode;
+  reader.Read("name", mode.name, Need::kRequired, CheckName);
+  reader.Read("order", mode.order, Need::kRequired, CheckPositive);
+  if (reader.present()) out = std::move(mode);
+}
+
+void ReadToolchain(Reader& parent, ToolchainQuestions& out) {
+  Reader reader = parent.Sub("toolchain", Need::kRequired);
+  reader.ReadSome("binaries", out.binaries, Need::kRequired, CheckFileName);
+  ReadCommand(reader, "executable_command", out.executable_command, Need::kOptional);
+  reader.Read("executable", out.executable, Need::kOptional, CheckTemplate);
+  ReadCommand(reader, "roots_command", out.roots_command, Need::kOptional);
+  reader.Read("roots_after", out.roots_after);
+  ReadCommand(reader, "version", out.version, Need::kRequired);
+  reader.Read("minimum_version", out.minimum_version, Need::kOptional, CheckVersion);
+  reader.Read("requires", out.requires_files, Need::kOptional, CheckTemplate);
+  reader.Read("selectors", out.selectors, Need::kOptional, CheckNotEmpty);
+  reader.Read("env", out.env);
+  if (!out.executable.empty() && !out.executable_command.empty()) {
+    reader.Conflict("executable", "give this or executable_command, not both");
+  }
+  if (!out.roots_after.empty() && out.roots_command.empty()) {
+    reader.Conflict("roots_after", "needs roots_command");
+  }
+}
+
+void ReadEntry(Reader& parent, Entry& out) {
+  Reader reader = parent.Sub("entry", Need::kRequired);
+  reader.Read("file", out.file, Need::kRequired, CheckFileName);
+  std::string rule = "first-file";
+  reader.Read("rule", rule, Need::kOptional, OneOf({"first-file", "fixed", "directory"}));
+  if (rule == "fixed") out.rule = EntryRule::kFixed;
+  if (rule == "directory") out.rule = EntryRule::kDirectory;
+}
+
+void ReadCompile(Reader& parent, std::optional<CompileStep>& out, const Limits& defaults) {
+  Reader reader = parent.Sub("compile");
+  CompileStep step;
+  step.limits = defaults;
+  ReadStep(reader, step);
+  reader.Read("produces", step.produces, Need::kOptional, CheckTemplate);
+  if (reader.present()) out = std::move(step);
+}
+
+void ReadFiles(Reader& parent, Language& out) {
+  Reader reader = parent.Sub("files");
+  reader.Read("restricted", out.restricted_files, Need::kOptional, CheckFileName);
+  reader.Read("defaults", out.default_files);
+  for (const auto& [name, content] : out.default_files) {
+    if (CheckFileName(name))
+      reader.Conflict("defaults", fmt::format("\"{}\" is no file name", name));
+  }
+}
+
+void ReadPackages(Reader& parent, std::optional<Packages>& out) {
+  Reader reader = parent.Sub("packages");
+  Packages packages;
+  reader.Read("installer", packages.installer, Need::kRequired, CheckName);
+  reader.ReadSome("binaries", packages.binaries, Need::kRequired, CheckFileName);
+  ReadCommand(reader, "install", packages.install, Need::kRequired);
+  ReadCommand(reader, "index_arguments", packages.index_arguments, Need::kOptional);
+  reader.Read("mount", packages.mount, Need::kOptional, CheckFileName);
+  reader.Read("preinstalled", packages.preinstalled, Need::kOptional, CheckNotEmpty);
+  ReadCommand(reader, "provided_check", packages.provided_check, Need::kOptional);
+  reader.Read("env", packages.env, CheckTemplate);
+  if (!reader.present()) return;
+  for (const char* needed : {"{requirements}", "{target}"}) {
+    const bool used = std::ranges::any_of(packages.install, [&](const std::string& word) {
+      return word.find(needed) != std::string::npos;
+    });
+    if (!used && !packages.install.empty()) {
+      reader.Conflict("install", fmt::format("does not use {}", needed));
+    }
+  }
+  out = std::move(packages);
+}
+
+void ReadWarm(Reader& parent, Warm& out) {
+  Reader reader = parent.Sub("warm");
+  std::string kind = "exec";
+  reader.Read("kind", kind, Need::kOptional, OneOf({"exec", "zygote", "prestart"}));
+  if (kind == "zygote") out.kind = WarmKind::kZygote;
+  if (kind == "prestart") out.kind = WarmKind::kPrestart;
+  reader.Read("preload", out.preload, Need::kOptional, CheckNotEmpty);
+}
+
+void ReadVerification(Reader& parent, std::string_view key, std::optional<Verification>& out) {
+  Reader reader = parent.Sub(key);
+  Verification verification;
+  ReadCommand(reader, "command", verification.command, Need::kRequired);
+  reader.Read("script", verification.script, Need::kOptional, CheckNotEmpty);
+  reader.Read("binaries", verification.binaries, Need::kOptional, CheckFileName);
+  reader.Read("parser", verification.parser, Need::kRequired, OneOf(ParserNames()));
+  reader.Read("report", verification.report, Need::kOptional, CheckNotEmpty);
+  reader.Read("ok", verification.ok);
+  reader.Read("findings", verification.findings);
+  reader.Read("nothing", verification.nothing);
+  if (!reader.present()) return;
+  if (verification.binaries.empty() && !verification.command.empty()) {
+    verification.binaries = {verification.command[0]};
+  }
+  for (const int code : verification.ok) {
+    if (std::ranges::count(verification.findings, code) != 0) {
+      reader.Conflict("findings", fmt::format("exit code {} is in `ok` too", code));
+    }
+  }
+  out = std::move(verification);
+}
+
+void ReadVerify(Reader& parent, std::optional<Verify>& out) {
+  Reader reader = parent.Sub("verify");
+  Verify verify;
+  reader.Read("order", verify.order, Need::kRequired, CheckPositive);
+  reader.ReadSome("markers", verify.markers, Need::kRequired, CheckFileName);
+  reader.Read("path", verify.path, Need::kOptional, CheckRelative);
+  ReadVerification(reader, "test", verify.test);
+  ReadVerification(reader, "lint", verify.lint);
+  ReadVerification(reader, "typecheck", verify.typecheck);
+  ReadVerification(reader, "format", verify.format);
+  ReadVerification(reader, "coverage", verify.coverage);
+  if (reader.present()) out = std::move(verify);
+}
+
+void ReadScripts(Reader& parent, std::optional<Scripts>& out) {
+  Reader reader = parent.Sub("scripts");
+  Scripts scripts;
+  reader.Read("manifest", scripts.manifest, Need::kRequired, CheckFileName);
+  reader.Read("table", scripts.table, Need::kRequired, CheckNotEmpty);
+  for (Reader& row : reader.SubList("managers")) {
+    PackageManager manager;
+    row.Read("name", manager.name, Need::kRequired, CheckName);
+    row.Read("locks", manager.locks, Need::kOptional, CheckFileName);
+    ReadCommand(row, "run", manager.run, Need::kRequired);
+    scripts.managers.push_back(std::move(manager));
+  }
+  if (!reader.present()) return;
+  if (scripts.managers.empty() || !scripts.managers.back().locks.empty()) {
+    reader.Conflict("managers",
+                    "the last row must have no locks: it is the one without a lock file");
+  }
+  out = std::move(scripts);
+}
+
+void ReadTools(Reader& parent, Language& out) {
+  Reader lsp = parent.Sub("lsp");
+  ReadCommand(lsp, "command", out.lsp, Need::kRequired);
+  Reader grammar_reader = parent.Sub("grammar");
+  Grammar grammar;
+  grammar_reader.Read("package", grammar.package, Need::kRequired, CheckNotEmpty);
+  grammar_reader.Read("symbol", grammar.symbol, Need::kRequired, CheckNotEmpty);
+  if (grammar_reader.present()) out.grammar = std::move(grammar);
+  Reader image = parent.Sub("image", Need::kRequired);
+  image.Read("apt", out.image.apt, Need::kRequired, CheckDebianPackage);
+  image.Read("npm", out.image.npm, Need::kOptional, CheckNotEmpty);
+  image.Read("pip", out.image.pip, Need::kOptional, CheckNotEmpty);
+  image.Read("go", out.image.go, Need::kOptional, CheckNotEmpty);
+}
+
+void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) {
+  reader.Read("id", out.id, Need::kRequired, CheckName);
+  reader.Read("name", out.name, Need::kRequired, CheckNotEmpty);
+  reader.Read("aliases", out.aliases, Need::kOptional, CheckName);
+  out.aliases_line = reader.LineOf("aliases");
+  reader.ReadSome("extensions", out.extensions, Need::kRequired, CheckExtension);
+  reader.Read("shebangs", out.shebangs, Need::kOptional, CheckFileName);
+  ReadMode(reader, out.mode);
+  ReadToolchain(reader, out.toolchain);
+  ReadEntry(reader, out.entry);
+  {
+    out.run.limits = defaults.run;
+    Reader run = reader.Sub("run", Need::kRequired);
+    ReadStep(run, out.run);
+  }
+  ReadCompile(reader, out.compile, defaults.compile);
+  ReadFiles(reader, out);
+  ReadPackages(reader, out.packages);
+  ReadWarm(reader, out.warm);
+  ReadVerify(reader, out.verify);
+  ReadScripts(reader, out.scripts);
+  ReadTools(reader, out);
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& ParserNames() {
+  static const std::vector<std::string_view> names = {
+      "cargo-json",       "cargo-test",    "clover-xml",
+      "coverage-py-json", "eslint-json",   "exit-status",
+      "gcovr-json",       "gnu",           "go-cover",
+      "go-test-json",     "go-vet-json",   "gofmt-diff",
+      "golangci-json",    "istanbul-json", "jacoco-xml",
+      "jest-json",        "junit-xml",     "lcov",
+      "luacheck",         "mypy-json",     "node-test-junit",
+      "perlcritic",       "phpstan-json",  "prettier-list",
+      "pytest-junit",     "rspec-json",    "rubocop-json",
+      "ruff-json",        "sarif",         "shellcheck-json",
+      "simplecov-json",   "tap",           "tsc",
+      "unified-diff",
+  };
+  return names;
+}
+
+Status ParseDefaults(std::string_view text, const std::string& file, DefaultLimits& limits) {
+  POLYBOX_ASSIGN_OR_RETURN(const schema::Table table, schema::ParseToml(text, file));
+  schema::Problems problems(file);
+  {
+    Reader reader(table, problems);
+    Reader run = reader.Sub("run");
+    Reader run_limits = run.Sub("limits");
+    ReadLimits(run_limits, limits.run, Need::kOptional);
+    Reader compile = reader.Sub("compile");
+    Reader compile_limits = compile.Sub("limits");
+    ReadLimits(compile_limits, limits.compile, Need::kOptional);
+  }
+  return problems.ToStatus();
+}
+
+Result<Language> ParseLanguage(std::string_view text, const std::string& file,
+                               const DefaultLimits& defaults) {
+  POLYBOX_ASSIGN_OR_RETURN(const schema::Table table, schema::ParseToml(text, file));
+  schema::Problems problems(file);
+  Language language;
+  language.file = file;
+  {
+    Reader reader(table, problems);
+    ReadLanguage(reader, language, defaults);
+  }
+  POLYBOX_RETURN_IF_ERROR(problems.ToStatus());
+  return language;
+}
+
+std::vector<std::string> LanguageFileKeys() {
+  std::vector<std::string> keys;
+  Language unused;
+  {
+    Reader reader(keys);
+    ReadLanguage(reader, unused, {});
+  }
+  return keys;
+}
+
+}  // namespace polybox::languages

@@ -1,0 +1,87 @@
+#include "languages/reference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace polybox::languages {
+namespace {
+
+constexpr std::string_view kHead = R"(# Supported languages
+
+Made from `languages/*.toml` by `make docs`; do not edit. `polybox languages` shows which of them run on your
+machine. Adding one is adding a file: see `languages/README.md`.
+
+)";
+
+std::string Code(const std::vector<std::string>& words) {
+  return words.empty() ? "" : fmt::format("`{}`", fmt::join(words, "` `"));
+}
+
+std::string WarmName(WarmKind kind) {
+  switch (kind) {
+    case WarmKind::kExec:
+      return "started for each run";
+    case WarmKind::kZygote:
+      return "forked from a warm interpreter";
+    case WarmKind::kPrestart:
+      return "waiting before the run";
+  }
+  return "";
+}
+
+std::string SupportTable(const Registry& registry) {
+  std::string text =
+      "| language | id | aliases | extensions | supports | start |\n|---|---|---|---|---|---|\n";
+  for (const Language& language : registry.all()) {
+    text += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", language.name, language.id,
+                        Code(language.aliases), Code(language.extensions),
+                        fmt::join(Capabilities(language), ", "), WarmName(language.warm.kind));
+  }
+  return text;
+}
+
+std::string LimitsRow(const Language& language, std::string_view step, const Limits& limits) {
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", language.name, step,
+                     FormatDuration(limits.wall_time), FormatBytes(limits.memory),
+                     FormatBytes(limits.address_space), limits.processes, limits.open_files,
+                     FormatBytes(limits.file_size), FormatBytes(limits.disk),
+                     FormatDuration(limits.cpu_per_second));
+}
+
+std::string LimitsTable(const Registry& registry) {
+  std::string text =
+      "| language | step | wall time | memory | address space | processes | open files | file size "
+      "| disk | "
+      "CPU per second |\n|---|---|---|---|---|---|---|---|---|---|\n";
+  for (const Language& language : registry.all()) {
+    if (language.compile) text += LimitsRow(language, "compile", language.compile->limits);
+    text += LimitsRow(language, "run", language.run.limits);
+  }
+  return text;
+}
+
+std::string VerifyTable(const Registry& registry) {
+  std::string text =
+      "| language | project marker | test | lint | typecheck |\n|---|---|---|---|---|\n";
+  const auto command = [](const std::optional<Verification>& verification) {
+    return verification ? fmt::format("`{}`", fmt::join(verification->command, " "))
+                        : std::string();
+  };
+  for (const Language& language : registry.all()) {
+    if (!language.verify) continue;
+    const Verify& verify = *language.verify;
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", language.name, Code(verify.markers),
+                        command(verify.test), command(verify.lint), command(verify.typecheck));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ReferencePage(const Registry& registry) {
+  return std::string(kHead) + SupportTable(registry) +
+         "\n## Limits\n\nThe reason for each stands beside it in the language's file.\n\n" +
+         LimitsTable(registry) + "\n## Verification commands\n\n" + VerifyTable(registry);
+}
+
+}  // namespace polybox::languages

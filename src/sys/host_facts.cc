@@ -1,0 +1,160 @@
+#include "sys/host_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <sched.h>
+#include <set>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+namespace polybox::sys {
+namespace {
+
+/// Not tried, because a trial it needs failed first.
+constexpr int kNotTried = ENOTSUP;
+
+Trial FromReturn(long result) {
+  return Trial{result < 0 ? errno : 0};
+}
+
+// From here to the next mark: async-signal-safe calls only, for they run in a forked child.
+
+Trial WriteProcFile(const char* path, const char* text) {
+  const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return Trial{errno};
+  const Trial trial = FromReturn(::write(fd, text, std::strlen(text)));
+  ::close(fd);
+  return trial;
+}
+
+Trial TryMount(const char* type, const char* directory, const char* options) {
+  ::mkdir(directory, 0700);
+  return FromReturn(::mount("polybox", directory, type, 0, options));
+}
+
+/// In the new mount namespace: every mount here is gone with it.
+void TryFileSystems(NamespaceTrials& trials) {
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  trials.tmpfs = FromReturn(::mount("polybox", "/tmp", "tmpfs", 0, "size=1m"));
+  if (!trials.tmpfs.ok()) return;
+  ::mkdir("/tmp/lower", 0700);
+  ::mkdir("/tmp/upper", 0700);
+  ::mkdir("/tmp/work", 0700);
+  trials.overlayfs = TryMount("overlay", "/tmp/merged",
+                              "lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work");
+  if (!trials.pid.ok()) return;
+  const pid_t pid = ::fork();  // the first child is the new PID namespace's init
+  if (pid == 0) {
+    trials.fresh_proc = TryMount("proc", "/tmp/proc", nullptr);
+    ::_exit(0);
+  }
+  if (pid > 0) ::waitpid(pid, nullptr, 0);
+}
+
+/// `trials` is shared with the parent.
+[[noreturn]] void TryNamespaces(NamespaceTrials& trials, const char* uid_map, const char* gid_map) {
+  trials.user = FromReturn(::unshare(CLONE_NEWUSER));
+  if (!trials.user.ok()) ::_exit(0);
+  WriteProcFile("/proc/self/setgroups", "deny");
+  trials.user = WriteProcFile("/proc/self/uid_map", uid_map);
+  if (trials.user.ok()) trials.user = WriteProcFile("/proc/self/gid_map", gid_map);
+  if (!trials.user.ok()) ::_exit(0);
+  trials.mount = FromReturn(::unshare(CLONE_NEWNS));
+  trials.pid = FromReturn(::unshare(CLONE_NEWPID));
+  trials.net = FromReturn(::unshare(CLONE_NEWNET));
+  trials.ipc = FromReturn(::unshare(CLONE_NEWIPC));
+  trials.uts = FromReturn(::unshare(CLONE_NEWUTS));
+  if (trials.mount.ok()) TryFileSystems(trials);
+  ::_exit(0);
+}
+
+// End of the forked child's code.
+
+NamespaceTrials ProbeNamespaces() {
+  NamespaceTrials untried;
+  for (Trial* trial : {&untried.user, &untried.mount, &untried.pid, &untried.net, &untried.ipc,
+                       &untried.uts, &untried.fresh_proc, &untried.tmpfs, &untried.overlayfs}) {
+    trial->error = kNotTried;
+  }
+  void* shared = ::mmap(nullptr, sizeof(NamespaceTrials), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return untried;
+  auto* trials = new (shared) NamespaceTrials(untried);
+  const std::string uid_map = fmt::format("0 {} 1", ::geteuid());
+  const std::string gid_map = fmt::format("0 {} 1", ::getegid());
+  const pid_t pid = ::fork();
+  if (pid == 0) TryNamespaces(*trials, uid_map.c_str(), gid_map.c_str());
+  if (pid > 0) {
+    ::waitpid(pid, nullptr, 0);
+  } else {
+    trials->user.error = errno;
+  }
+  const NamespaceTrials result = *trials;
+  ::munmap(shared, sizeof(NamespaceTrials));
+  return result;
+}
+
+Trial ProbeSeccomp() {
+  std::uint32_t action = SECCOMP_RET_KILL_PROCESS;
+  return FromReturn(::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action));
+}
+
+int ProbeLandlock() {
+  const long abi =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  return abi < 0 ? 0 : static_cast<int>(abi);
+}
+
+/// Makes a cgroup below our own and removes it at once.
+Trial TryCgroup(const std::string& own_directory) {
+  const std::string directory = fmt::format("{}/polybox-probe-{}", own_directory, ::getpid());
+  if (::mkdir(directory.c_str(), 0700) != 0) return Trial{errno};
+  return FromReturn(::rmdir(directory.c_str()));
+}
+
+CgroupFacts ProbeCgroups() {
+  CgroupFacts facts;
+  facts.hierarchies = ReadCgroups();
+  std::set<std::string> writable;
+  for (const CgroupHierarchy& hierarchy : facts.hierarchies) {
+    if (hierarchy.controllers.empty()) continue;
+    const Trial trial = TryCgroup(hierarchy.own_directory);
+    if (trial.ok()) {
+      writable.insert(hierarchy.controllers.begin(), hierarchy.controllers.end());
+    } else if (facts.problem.empty()) {
+      facts.problem = fmt::format("{}: {}", hierarchy.controllers[0],
+                                  std::generic_category().message(trial.error));
+    }
+  }
+  facts.writable.assign(writable.begin(), writable.end());
+  return facts;
+}
+
+}  // namespace
+
+HostFacts ProbeHost() {
+  HostFacts facts;
+  utsname name{};
+  if (::uname(&name) == 0) facts.kernel = name.release;
+  facts.root = ::geteuid() == 0;
+  facts.namespaces = ProbeNamespaces();
+  facts.seccomp = ProbeSeccomp();
+  facts.landlock_abi = ProbeLandlock();
+  facts.cgroups = ProbeCgroups();
+  return facts;
+}
+
+}  // namespace polybox::sys
