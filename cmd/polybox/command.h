@@ -1,16 +1,16 @@
-// A subcommand of the polybox program: its flags and what it does. One file per subcommand defines
-// one of these; the table in main.cc lists them.
+// A subcommand of the polybox program: its options and what it does. One file per subcommand
+// defines one of these; the table in main.cc lists them. Nothing here knows the library that reads
+// the command line (command_line.cc does).
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "config/load.h"
 #include "terminal.h"
-
-namespace CLI {
-class App;
-}
 
 namespace polybox::cmd {
 
@@ -21,21 +21,42 @@ enum ExitCode {
   kUsage = 2,    ///< It was asked wrong: a flag, a setting, a language file.
 };
 
+/// An option of one subcommand. The settings in config/settings.h are flags of every subcommand
+/// beside these.
+struct Option {
+  /// "--json" for a flag, "language" for an argument that is known by its place.
+  std::string name;
+  std::string doc;
+  /// Where the value goes; bool is a switch, a vector takes any number of values.
+  std::variant<std::shared_ptr<bool>, std::shared_ptr<std::string>,
+               std::shared_ptr<std::vector<std::string>>>
+      into;
+  /// The words it may be; empty allows any.
+  std::vector<std::string> choices = {};
+  bool required = false;
+};
+
+struct Subcommand;
+
 struct Context {
   const config::Loaded& config;
   const Terminal& out;
   const Terminal& err;
-  /// The program's own command line, for what describes it (completion).
-  const CLI::App& app;
+  /// All of them, for what describes the program (completion).
+  const std::vector<Subcommand>& subcommands;
 };
 
 struct Subcommand {
-  const char* name;
-  const char* doc;
-  /// Adds the subcommand's own flags to its app; may be empty.
-  std::function<void(CLI::App&)> add_flags;
+  std::string name;
+  std::string doc;
+  std::vector<Option> options;
   std::function<int(const Context&)> run;
+  /// For those who work on polybox: not in --help and not completed.
+  bool hidden = false;
 };
+
+/// The switch `--json` of the subcommands that have one.
+Option JsonOption(const std::shared_ptr<bool>& as_json);
 
 Subcommand CompletionCommand();
 Subcommand ConfigCommand();

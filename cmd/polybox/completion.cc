@@ -2,7 +2,6 @@
 // command line.
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,34 +35,36 @@ std::string Plain(std::string text) {
   return text;
 }
 
-std::vector<Flag> FlagsOf(const CLI::App& app) {
-  std::vector<Flag> flags;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      Flag flag{.name = "--" + name,
-                .doc = Plain(option->get_description()),
-                .words = {},
-                .takes_value = option->get_items_expected_max() > 0};
-      if (const config::Setting* setting = config::FindSetting(name)) {
-        flag.words.assign(setting->choices.begin(), setting->choices.end());
-      }
-      flags.push_back(std::move(flag));
-    }
+/// The flags of every command: the settings, and the help.
+std::vector<Flag> CommonFlags() {
+  std::vector<Flag> flags = {{"--help", "Print the help", {}, false}};
+  for (const config::Setting& setting : config::AllSettings()) {
+    if (setting.scope != config::Scope::kEverywhere) continue;
+    flags.push_back({fmt::format("--{}", setting.key),
+                     Plain(std::string(setting.doc)),
+                     {setting.choices.begin(), setting.choices.end()},
+                     true});
   }
   return flags;
 }
 
-std::vector<std::string> ArgumentWords(const std::string& subcommand) {
-  if (subcommand == "completion") return {"bash", "zsh", "fish"};
-  return {};
+Node NodeOf(const Subcommand& subcommand) {
+  Node node = {subcommand.name, Plain(subcommand.doc), {}, {}};
+  for (const Option& option : subcommand.options) {
+    const bool is_switch = std::holds_alternative<std::shared_ptr<bool>>(option.into);
+    if (option.name.starts_with("--")) {
+      node.flags.push_back({option.name, Plain(option.doc), option.choices, !is_switch});
+    } else {
+      node.arguments = option.choices;
+    }
+  }
+  return node;
 }
 
-std::vector<Node> NodesOf(const CLI::App& app) {
+std::vector<Node> NodesOf(const std::vector<Subcommand>& subcommands) {
   std::vector<Node> nodes;
-  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    if (sub->get_group().empty()) continue;  // not for everyone
-    nodes.push_back({sub->get_name(), Plain(sub->get_description()), FlagsOf(*sub),
-                     ArgumentWords(sub->get_name())});
+  for (const Subcommand& subcommand : subcommands) {
+    if (!subcommand.hidden) nodes.push_back(NodeOf(subcommand));
   }
   return nodes;
 }
@@ -74,9 +75,8 @@ std::string Names(const auto& items) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-std::string Bash(const CLI::App& app) {
-  const std::vector<Flag> common = FlagsOf(app);
-  const std::vector<Node> nodes = NodesOf(app);
+std::string Bash(const std::vector<Node>& nodes) {
+  const std::vector<Flag> common = CommonFlags();
   std::string values;
   for (const Flag& flag : common) {
     if (!flag.words.empty()) {
@@ -122,11 +122,11 @@ std::string ZshFlags(const std::vector<Flag>& flags) {
   return text;
 }
 
-std::string Zsh(const CLI::App& app) {
-  const std::vector<Flag> common = FlagsOf(app);
+std::string Zsh(const std::vector<Node>& nodes) {
+  const std::vector<Flag> common = CommonFlags();
   std::string commands;
   std::string cases;
-  for (const Node& node : NodesOf(app)) {
+  for (const Node& node : nodes) {
     commands += fmt::format(" '{}:{}'", node.name, node.doc);
     const std::string arguments =
         node.arguments.empty() ? "" : fmt::format(" ':word:({})'", fmt::join(node.arguments, " "));
@@ -158,12 +158,12 @@ std::string FishFlag(const Flag& flag, const std::string& condition) {
                      flag.doc, value);
 }
 
-std::string Fish(const CLI::App& app) {
+std::string Fish(const std::vector<Node>& nodes) {
   std::string text =
       "# fish completion of polybox: polybox completion fish | source\n"
       "complete -c polybox -f\n";
-  for (const Flag& flag : FlagsOf(app)) text += FishFlag(flag, "");
-  for (const Node& node : NodesOf(app)) {
+  for (const Flag& flag : CommonFlags()) text += FishFlag(flag, "");
+  for (const Node& node : nodes) {
     const std::string inside = fmt::format(" -n '__fish_seen_subcommand_from {}'", node.name);
     text += fmt::format("complete -c polybox -n __fish_use_subcommand -a {} -d '{}'\n", node.name,
                         node.doc);
@@ -182,15 +182,14 @@ Subcommand CompletionCommand() {
   const auto shell = std::make_shared<std::string>();
   return {.name = "completion",
           .doc = "Print the completion script of a shell: bash, zsh or fish",
-          .add_flags =
-              [shell](CLI::App& app) {
-                app.add_option("shell", *shell, "bash, zsh or fish")
-                    ->required()
-                    ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-              },
+          .options = {{.name = "shell",
+                       .doc = "bash, zsh or fish",
+                       .into = shell,
+                       .choices = {"bash", "zsh", "fish"},
+                       .required = true}},
           .run = [shell](const Context& context) -> int {
             const auto script = *shell == "bash" ? Bash : *shell == "zsh" ? Zsh : Fish;
-            context.out.Print(script(context.app));
+            context.out.Print(script(NodesOf(context.subcommands)));
             return kSuccess;
           }};
 }

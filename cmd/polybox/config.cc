@@ -1,7 +1,6 @@
 // polybox config: the settings in force and where each comes from.
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -34,7 +33,7 @@ Subcommand ConfigCommand() {
   const auto as_json = std::make_shared<bool>(false);
   return {.name = "config",
           .doc = "Show the settings in force and where each comes from",
-          .add_flags = [as_json](CLI::App& app) { app.add_flag("--json", *as_json, "Print JSON"); },
+          .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             *as_json ? PrintJson(context.config, context.out)
                      : PrintTable(context.config, context.out);

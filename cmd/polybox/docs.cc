@@ -2,10 +2,6 @@
 // tests fail when they are stale. Not listed in --help: it is for those who work on polybox.
 #include <memory>
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "command.h"
 #include "config/reference.h"
 #include "languages/builtin.h"
@@ -18,13 +14,11 @@ Subcommand DocsCommand() {
   const auto page = std::make_shared<std::string>();
   return {.name = "docs",
           .doc = "Print a generated page of the documentation",
-          .add_flags =
-              [page](CLI::App& app) {
-                app.add_option("page", *page, "settings or languages")
-                    ->required()
-                    ->check(CLI::IsMember({"settings", "languages"}));
-                app.group("");
-              },
+          .options = {{.name = "page",
+                       .doc = "settings or languages",
+                       .into = page,
+                       .choices = {"settings", "languages"},
+                       .required = true}},
           .run = [page](const Context& context) -> int {
             if (*page == "settings") {
               context.out.Print(config::ReferencePage());
@@ -37,7 +31,8 @@ Subcommand DocsCommand() {
             }
             context.out.Print(languages::ReferencePage(*registry));
             return kSuccess;
-          }};
+          },
+          .hidden = true};
 }
 
 }  // namespace polybox::cmd

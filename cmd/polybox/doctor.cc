@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -152,7 +151,7 @@ Subcommand DoctorCommand() {
   const auto as_json = std::make_shared<bool>(false);
   return {.name = "doctor",
           .doc = "Check what this host has, say what is missing, what that costs and how to fix it",
-          .add_flags = [as_json](CLI::App& app) { app.add_flag("--json", *as_json, "Print JSON"); },
+          .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             const Result<Report> report = Examine(context.config.settings);
             if (!report.ok()) {

@@ -1,7 +1,6 @@
 // polybox languages: what can run here and what each language supports.
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,7 +81,7 @@ Subcommand LanguagesCommand() {
   const auto as_json = std::make_shared<bool>(false);
   return {.name = "languages",
           .doc = "List the languages, whether they can run here, and what each supports",
-          .add_flags = [as_json](CLI::App& app) { app.add_flag("--json", *as_json, "Print JSON"); },
+          .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             const Result<Installed> installed = LoadInstalled(context.config.settings);
             if (!installed.ok()) {

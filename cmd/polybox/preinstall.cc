@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -114,10 +113,9 @@ Subcommand PreinstallCommand() {
       .name = "preinstall",
       .doc =
           "Install the packages that language files call preinstalled, where every run sees them",
-      .add_flags =
-          [names](CLI::App& app) {
-            app.add_option("language", *names, "Languages to install for [all that name packages]");
-          },
+      .options = {{.name = "language",
+                   .doc = "Languages to install for [all that name packages]",
+                   .into = names}},
       .run = [names](const Context& context) { return Run(*names, context); }};
 }
 

@@ -1,7 +1,6 @@
 // polybox version: which build this is.
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@ Subcommand VersionCommand() {
   const auto as_json = std::make_shared<bool>(false);
   return {.name = "version",
           .doc = "Print the version",
-          .add_flags = [as_json](CLI::App& app) { app.add_flag("--json", *as_json, "Print JSON"); },
+          .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             if (*as_json) {
               context.out.PrintLine(boost::json::serialize(boost::json::object{

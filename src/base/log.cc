@@ -1,5 +1,8 @@
 #include "base/log.h"
 
+// Debian builds spdlog against its own fmt.
+#define SPDLOG_FMT_EXTERNAL
+#define SPDLOG_HEADER_ONLY
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>

@@ -164,8 +164,9 @@ struct Language {
   Argv lsp;
   std::optional<Grammar> grammar;
   Image image;
-  /// Where it was read from, and the line of `aliases` there, for messages.
+  /// Where it was read from, and the lines of two keys there, for messages.
   std::string file;
+  int id_line = 0;
   int aliases_line = 0;
 };
 

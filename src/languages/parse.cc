@@ -277,6 +277,7 @@ void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) 
   reader.Read("id", out.id, Need::kRequired, CheckName);
   reader.Read("name", out.name, Need::kRequired, CheckNotEmpty);
   reader.Read("aliases", out.aliases, Need::kOptional, CheckName);
+  out.id_line = reader.LineOf("id");
   out.aliases_line = reader.LineOf("aliases");
   reader.ReadSome("extensions", out.extensions, Need::kRequired, CheckExtension);
   reader.Read("shebangs", out.shebangs, Need::kOptional, CheckFileName);

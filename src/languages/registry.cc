@@ -76,8 +76,8 @@ void AddLanguages(const std::vector<Source>& sources, const DefaultLimits& defau
     }
     const auto [first, is_new] = seen_here.emplace(language->id, source.file);
     if (!is_new) {
-      complaints.Add(fmt::format("{}:1: id = \"{}\": {} has the same id", source.file, language->id,
-                                 first->second));
+      complaints.Add(fmt::format("{}:{}: id = \"{}\": {} has the same id", source.file,
+                                 language->id_line, language->id, first->second));
       continue;
     }
     known[first->first] = std::move(language).value();

@@ -1,0 +1,131 @@
+#include "command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "config/settings.h"
+
+namespace polybox::cmd {
+namespace {
+
+/// A flag per setting that every command takes. Values stay text: the loader reads and checks them
+/// like those of every other source.
+void AddSettings(CLI::App& app, std::vector<std::pair<std::string, std::string>>& given) {
+  const config::Settings defaults;
+  for (const config::Setting& setting : config::AllSettings()) {
+    if (setting.scope != config::Scope::kEverywhere) continue;
+    const std::string shown = setting.default_doc.empty() ? config::ShowValue(defaults, setting)
+                                                          : std::string(setting.default_doc);
+    std::string doc(setting.doc);
+    if (!shown.empty()) doc += fmt::format(" [{}]", shown);
+    app.add_option_function<std::vector<std::string>>(
+           fmt::format("--{}", setting.key),
+           [&given, key = std::string(setting.key)](const std::vector<std::string>& values) {
+             for (const std::string& value : values) given.emplace_back(key, value);
+           },
+           doc)
+        ->allow_extra_args(false)
+        ->type_name(config::ValueForm(setting))
+        ->group("Settings");
+  }
+}
+
+struct AddOption {
+  CLI::App& app;
+  const Option& option;
+
+  CLI::Option* operator()(const std::shared_ptr<bool>& into) const {
+    return app.add_flag(option.name, *into, option.doc);
+  }
+  CLI::Option* operator()(const auto& into) const {
+    return app.add_option(option.name, *into, option.doc);
+  }
+};
+
+/// The whole program as the library wants it.
+class Program {
+ public:
+  explicit Program(const std::vector<Subcommand>& subcommands) {
+    app_.fallthrough();
+    AddSettings(app_, parsed_.settings);
+    for (const Subcommand& subcommand : subcommands) AddSubcommand(subcommand);
+  }
+
+  CLI::App& app() { return app_; }
+  Parsed TakeParsed() { return std::move(parsed_); }
+
+  /// What was wrong, with the nearest word that would have been right.
+  Error Explain(const CLI::ParseError& error) const {
+    const std::vector<CLI::App*> chosen = app_.get_subcommands();
+    const std::string command = chosen.empty() ? "" : chosen[0]->get_name() + " ";
+    const std::string unexpected = ExplainUnexpected();
+    return Error(ErrorKind::kInvalid,
+                 fmt::format("polybox: {}\nTry: polybox {}--help",
+                             unexpected.empty() ? error.what() : unexpected, command));
+  }
+
+ private:
+  void AddSubcommand(const Subcommand& subcommand) {
+    CLI::App* sub = app_.add_subcommand(subcommand.name, subcommand.doc);
+    for (const Option& option : subcommand.options) {
+      CLI::Option* added = std::visit(AddOption{*sub, option}, option.into);
+      if (option.required) added->required();
+      if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+    }
+    if (subcommand.hidden) sub->group("");
+    sub->callback([this, &subcommand] { parsed_.subcommand = &subcommand; });
+  }
+
+  /// Every flag and command that could have stood there.
+  std::vector<std::string> KnownWords() const {
+    std::vector<const CLI::App*> levels = {&app_};
+    for (const CLI::App* chosen : app_.get_subcommands()) levels.push_back(chosen);
+    std::vector<std::string> words;
+    for (const CLI::App* level : levels) {
+      for (const CLI::Option* option : level->get_options()) {
+        for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+      }
+      for (const CLI::App* sub : level->get_subcommands(nullptr)) {
+        if (!sub->get_group().empty()) words.push_back(sub->get_name());
+      }
+    }
+    return words;
+  }
+
+  std::string ExplainUnexpected() const {
+    const std::vector<std::string> remaining = app_.remaining(true);
+    if (remaining.empty()) return "";
+    const std::string name = remaining[0].substr(0, remaining[0].find('='));
+    const char* kind = name.starts_with("-")            ? "flag"
+                       : app_.get_subcommands().empty() ? "command"
+                                                        : "argument";
+    const std::vector<std::string> known = KnownWords();
+    return fmt::format("unknown {} {}{}", kind, name,
+                       DidYouMean(name, {known.begin(), known.end()}));
+  }
+
+  CLI::App app_{"A safe, fast place to run and verify code in any language.", "polybox"};
+  Parsed parsed_;
+};
+
+}  // namespace
+
+std::variant<Parsed, HelpText, Error> ParseCommandLine(int argc, char** argv,
+                                                       const std::vector<Subcommand>& subcommands) {
+  Program program(subcommands);
+  try {
+    program.app().parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return HelpText{program.app().help()};
+  } catch (const CLI::ParseError& error) {
+    return program.Explain(error);
+  }
+  return program.TakeParsed();
+}
+
+std::string ProgramHelp(const std::vector<Subcommand>& subcommands) {
+  return Program(subcommands).app().help();
+}
+
+}  // namespace polybox::cmd

@@ -1,0 +1,80 @@
+"""Completion, colours, and what happens without permission."""
+import os
+import pty
+import shutil
+import subprocess
+
+
+def complete_in_bash(box, *words):
+    """What bash would offer after the words."""
+    script = box.write("completion.bash", box.run("completion", "bash").stdout)
+    quoted = " ".join(f"'{word}'" for word in ("polybox", *words))
+    code = (f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words)}; _polybox; "
+            'printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "--norc", "-c", code], capture_output=True, text=True, check=True, cwd=box.path)
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_flags_and_values(box):
+    assert "languages" in complete_in_bash(box, "lang")
+    assert "doctor" in complete_in_bash(box, "")
+    assert complete_in_bash(box, "languages", "--js") == ["--json"]
+    assert complete_in_bash(box, "--log-level", "") == ["debug", "info", "warn", "error"]
+    assert complete_in_bash(box, "completion", "z") == ["zsh"]
+    assert "docs" not in complete_in_bash(box, "")
+
+
+def test_completion_scripts_of_all_shells_name_every_command(box):
+    for shell in ("bash", "zsh", "fish"):
+        script = box.run("completion", shell).stdout
+        for command in ("languages", "doctor", "preinstall", "config", "completion", "version"):
+            assert command in script, (shell, command)
+        if shutil.which(shell):
+            file = box.write(f"script.{shell}", script)
+            subprocess.run([shell, "-n", file], check=True)
+
+
+def run_on_terminal(box, env):
+    """The output of `languages` on a pseudo-terminal."""
+    leader, follower = pty.openpty()
+    subprocess.run([box.binary, "languages"], env=box.env(env), stdout=follower, check=True)
+    os.close(follower)
+    text = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            text += chunk
+    except OSError:  # the other end is closed
+        pass
+    os.close(leader)
+    return text
+
+
+def test_colours_are_for_terminals_that_want_them(box):
+    assert b"\x1b[" in run_on_terminal(box, {"TERM": "xterm"})
+    assert b"\x1b[" not in run_on_terminal(box, {"TERM": "xterm", "NO_COLOR": "1"})
+    assert b"\x1b[" not in run_on_terminal(box, {"TERM": "dumb"})
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(box):
+    done = box.run("languages", "--cache-dir", "/proc/none")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_ordinary_user_can_look_around(box):
+    if os.geteuid() != 0:
+        raise Skip("already an ordinary user")
+    # The binary's folder may be closed to others, so it is handed over.
+    copy = shutil.copy(os.path.realpath(box.binary), "/tmp/polybox-e2e-user")
+    try:
+        os.chmod(copy, 0o755)
+        env = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+        for command in (["languages"], ["doctor"], ["config"]):
+            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, *command],
+                                  env=env, cwd="/", capture_output=True, text=True)
+            assert done.returncode in (0, 1), (command, done.stderr)
+            assert done.stdout, command
+        assert "not running as root" in subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "doctor"], env=env, cwd="/",
+            capture_output=True, text=True).stdout
+    finally:
+        os.unlink(copy)
