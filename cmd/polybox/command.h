@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/log.h"
 #include "config/load.h"
 #include "terminal.h"
 
@@ -42,6 +43,7 @@ struct Context {
   const config::Loaded& config;
   const Terminal& out;
   const Terminal& err;
+  const log::Logger& log;
   /// All of them, for what describes the program (completion).
   const std::vector<Subcommand>& subcommands;
 };

@@ -73,14 +73,15 @@ struct Report {
   bool CanRun() const { return any_language && grade != jail::Grade::kNone; }
 };
 
-Result<Report> Examine(const config::Settings& settings) {
+Result<Report> Examine(const Context& context) {
   Report report;
   // Before anything may start threads: it forks.
   const sys::HostFacts facts = sys::ProbeHost();
   report.kernel = facts.kernel;
   std::vector<HostCheck> host = jail::CheckHost(facts);
   report.grade = jail::BestGrade(host);
-  POLYBOX_ASSIGN_OR_RETURN(const Installed installed, LoadInstalled(settings));
+  POLYBOX_ASSIGN_OR_RETURN(const Installed installed,
+                           LoadInstalled(context.config.settings, context.log));
   Section toolchains = {"Languages", {}};
   for (const languages::Language& language : installed.registry.all()) {
     toolchains.checks.push_back(CheckLanguage(language, installed.toolchains.at(language.id)));
@@ -153,7 +154,7 @@ Subcommand DoctorCommand() {
           .doc = "Check what this host has, say what is missing, what that costs and how to fix it",
           .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
-            const Result<Report> report = Examine(context.config.settings);
+            const Result<Report> report = Examine(context);
             if (!report.ok()) {
               context.err.PrintLine(report.error().message());
               return kUsage;

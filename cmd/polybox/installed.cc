@@ -11,14 +11,16 @@ std::string SearchPath() {
   return path == nullptr ? "" : path;
 }
 
-Result<Installed> LoadInstalled(const config::Settings& settings) {
+Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log) {
   POLYBOX_ASSIGN_OR_RETURN(
       languages::Registry registry,
       languages::Registry::Load(languages::BuiltinFiles(), settings.languages_dir));
-  languages::Toolchains toolchains = languages::FindToolchains(
-      registry.all(), {.path = SearchPath(),
-                       .cache_file = settings.cache_dir + "/toolchains.json",
-                       .packages_dir = settings.packages_dir});
+  languages::Toolchains toolchains =
+      languages::FindToolchains(registry.all(),
+                                {.path = SearchPath(),
+                                 .cache_file = settings.cache_dir + "/toolchains.json",
+                                 .packages_dir = settings.packages_dir},
+                                log);
   return Installed{std::move(registry), std::move(toolchains)};
 }
 

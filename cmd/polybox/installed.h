@@ -1,6 +1,7 @@
 // The languages and their toolchains as a subcommand needs them: loaded by the settings in force.
 #pragma once
 
+#include "base/log.h"
 #include "base/result.h"
 #include "config/settings.h"
 #include "languages/registry.h"
@@ -14,7 +15,7 @@ struct Installed {
 };
 
 /// An error means a bad language file.
-Result<Installed> LoadInstalled(const config::Settings& settings);
+Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log);
 
 /// $PATH of this process.
 std::string SearchPath();

@@ -83,7 +83,7 @@ Subcommand LanguagesCommand() {
           .doc = "List the languages, whether they can run here, and what each supports",
           .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
-            const Result<Installed> installed = LoadInstalled(context.config.settings);
+            const Result<Installed> installed = LoadInstalled(context.config.settings, context.log);
             if (!installed.ok()) {
               context.err.PrintLine(installed.error().message());
               return kUsage;

@@ -12,6 +12,14 @@ std::vector<Subcommand> AllSubcommands() {
           CompletionCommand(), VersionCommand(),   DocsCommand()};
 }
 
+log::Logger MakeLogger(const config::Settings& settings, const Terminal& err) {
+  const bool text =
+      settings.log_format == "text" || (settings.log_format == "auto" && err.is_terminal());
+  return log::Logger::ToStderr({.level = *log::ParseLevel(settings.log_level),
+                                .format = text ? log::Format::kText : log::Format::kJson,
+                                .colour = err.colours()});
+}
+
 int Main(int argc, char** argv) {
   const Terminal out(stdout);
   const Terminal err(stderr);
@@ -36,8 +44,9 @@ int Main(int argc, char** argv) {
     err.PrintLine(loaded.error().message());
     return kUsage;
   }
+  const log::Logger log = MakeLogger(loaded->settings, err);
   return parsed.subcommand->run(
-      {.config = *loaded, .out = out, .err = err, .subcommands = subcommands});
+      {.config = *loaded, .out = out, .err = err, .log = log, .subcommands = subcommands});
 }
 
 }  // namespace

@@ -55,21 +55,23 @@ Result<std::vector<const Language*>> Choose(const Registry& registry,
 
 /// The toolchain for installing. It may be that `requires` is only unmet because the packages are
 /// not there yet, so that is not asked for.
-Result<languages::Toolchain> InstallingToolchain(Language language,
-                                                 const config::Settings& settings) {
+Result<languages::Toolchain> InstallingToolchain(Language language, const Context& context) {
+  const config::Settings& settings = context.config.settings;
   language.toolchain.requires_files.clear();
   const std::string id = language.id;
-  languages::Toolchains found = languages::FindToolchains(
-      {std::move(language)}, {.path = SearchPath(),
-                              .cache_file = settings.cache_dir + "/toolchains.json",
-                              .packages_dir = settings.packages_dir});
+  languages::Toolchains found =
+      languages::FindToolchains({std::move(language)},
+                                {.path = SearchPath(),
+                                 .cache_file = settings.cache_dir + "/toolchains.json",
+                                 .packages_dir = settings.packages_dir},
+                                context.log);
   return std::move(found.at(id));
 }
 
 /// False when it failed.
 bool InstallOne(const Language& language, const Context& context) {
   const config::Settings& settings = context.config.settings;
-  const Result<languages::Toolchain> toolchain = InstallingToolchain(language, settings);
+  const Result<languages::Toolchain> toolchain = InstallingToolchain(language, context);
   if (!toolchain.ok()) {
     // The languages that are offered are those that are found; a missing one is no failure here.
     context.out.PrintLine(fmt::format("{}: skipped, {}", language.id, toolchain.error().message()));
@@ -90,7 +92,7 @@ bool InstallOne(const Language& language, const Context& context) {
 }
 
 int Run(const std::vector<std::string>& names, const Context& context) {
-  const auto installed = LoadInstalled(context.config.settings);
+  const auto installed = LoadInstalled(context.config.settings, context.log);
   if (!installed.ok()) {
     context.err.PrintLine(installed.error().message());
     return kUsage;

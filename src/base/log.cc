@@ -62,6 +62,17 @@ std::shared_ptr<spdlog::logger> MakeSink(spdlog::sink_ptr sink, const Options& o
 
 }  // namespace
 
+std::optional<Level> ParseLevel(std::string_view name) {
+  constexpr std::pair<std::string_view, Level> kNames[] = {{"debug", Level::kDebug},
+                                                           {"info", Level::kInfo},
+                                                           {"warn", Level::kWarn},
+                                                           {"error", Level::kError}};
+  for (const auto& [known, level] : kNames) {
+    if (known == name) return level;
+  }
+  return std::nullopt;
+}
+
 Logger::Logger(std::shared_ptr<spdlog::logger> sink, const Options& options)
     : sink_(std::move(sink)), format_(options.format) {}
 

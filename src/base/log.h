@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,6 +23,9 @@ class logger;
 namespace polybox::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError };
+/// The words of the setting: debug, info, warn, error.
+std::optional<Level> ParseLevel(std::string_view name);
+
 enum class Format { kText, kJson };
 
 class Field {

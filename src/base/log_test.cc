@@ -49,6 +49,12 @@ TEST(Log, LinesBelowTheLevelAreNotWritten) {
   EXPECT_NE(text.find("loud"), std::string::npos);
 }
 
+TEST(Log, LevelsAreReadByName) {
+  EXPECT_EQ(ParseLevel("debug"), Level::kDebug);
+  EXPECT_EQ(ParseLevel("error"), Level::kError);
+  EXPECT_EQ(ParseLevel("loud"), std::nullopt);
+}
+
 TEST(Log, WithLeavesTheOriginalAlone) {
   const std::string line = Logged({}, [](const Logger& log) {
     (void)log.With({{"request_id", "r1"}});

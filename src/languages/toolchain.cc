@@ -166,7 +166,7 @@ std::string HowToGet(const Language& language) {
 
 class Finder {
  public:
-  explicit Finder(const FinderOptions& options) : options_(options) {
+  Finder(const FinderOptions& options, const log::Logger& log) : options_(options), log_(log) {
     if (!options_.cache_file.empty()) cache_ = ToolchainCache::Load(options_.cache_file);
   }
 
@@ -185,8 +185,11 @@ class Finder {
   }
 
   void Save() const {
-    // A cache that cannot be written costs time at the next start and nothing else.
-    if (!options_.cache_file.empty()) (void)cache_.Save(options_.cache_file);
+    if (options_.cache_file.empty()) return;
+    const Status status = cache_.Save(options_.cache_file);
+    if (!status.ok()) {
+      log_.Debug("toolchain answers are not kept", {{"error", status.error().message()}});
+    }
   }
 
  private:
@@ -198,7 +201,13 @@ class Finder {
       const std::lock_guard lock(mutex_);
       if (auto known = cache_.Find(key, fingerprint)) return std::move(*known);
     }
+    const auto begin = std::chrono::steady_clock::now();
     Result<Toolchain> answer = Asker(language.toolchain, binaries[0]).Ask();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    log_.Debug("asked a toolchain", {{"language", language.id},
+                                     {"binary", binaries[0]},
+                                     {"ok", answer.ok()},
+                                     {"ms", took.count()}});
     if (answer.ok()) {
       const std::lock_guard lock(mutex_);
       cache_.Store(key, fingerprint, *answer);
@@ -226,6 +235,7 @@ class Finder {
   }
 
   const FinderOptions& options_;
+  const log::Logger& log_;
   std::mutex mutex_;
   ToolchainCache cache_;
 };
@@ -264,8 +274,9 @@ bool IsAtLeast(std::string_view version, std::string_view minimum) {
   return true;
 }
 
-Toolchains FindToolchains(const std::vector<Language>& languages, const FinderOptions& options) {
-  Finder finder(options);
+Toolchains FindToolchains(const std::vector<Language>& languages, const FinderOptions& options,
+                          const log::Logger& log) {
+  Finder finder(options, log);
   std::vector<std::optional<Result<Toolchain>>> answers(languages.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "languages/language.h"
 
@@ -44,7 +45,8 @@ struct FinderOptions {
 using Toolchains = std::map<std::string, Result<Toolchain>>;
 
 /// Asks for all of `languages`, several at a time. A cache that cannot be read or written only
-/// costs time.
-Toolchains FindToolchains(const std::vector<Language>& languages, const FinderOptions& options);
+/// costs time; `log` says so.
+Toolchains FindToolchains(const std::vector<Language>& languages, const FinderOptions& options,
+                          const log::Logger& log);
 
 }  // namespace polybox::languages

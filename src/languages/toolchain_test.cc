@@ -70,7 +70,7 @@ Language Sample(const std::string& toolchain_lines) {
 }
 
 Result<Toolchain> FindOne(const Language& language, const FinderOptions& options) {
-  return std::move(FindToolchains({language}, options).at(language.id));
+  return std::move(FindToolchains({language}, options, log::Logger::ToStderr({})).at(language.id));
 }
 
 TEST(Toolchain, TheRealExecutableAndRootsAreFoundBehindAShim) {
