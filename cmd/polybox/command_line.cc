@@ -1,9 +1,13 @@
 #include "command_line.h"
 
+#include <algorithm>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/nearest.h"
+#include "base/printable.h"
 #include "config/settings.h"
 
 namespace polybox::cmd {
@@ -25,6 +29,8 @@ void AddSettings(CLI::App& app, std::vector<std::pair<std::string, std::string>>
              for (const std::string& value : values) given.emplace_back(key, value);
            },
            doc)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false)
         ->type_name(config::ValueForm(setting))
         ->group("Settings");
@@ -42,6 +48,29 @@ struct AddOption {
     return app.add_option(option.name, *into, option.doc);
   }
 };
+
+/// Says what is wrong with the words of the chosen subcommand; "" when nothing is.
+std::string CheckWords(const Subcommand& subcommand) {
+  for (const Option& option : subcommand.options) {
+    const auto* into = std::get_if<std::shared_ptr<std::string>>(&option.into);
+    if (into == nullptr) continue;
+    const std::string& value = **into;
+    const std::string allowed = fmt::format("{}", fmt::join(option.choices, ", "));
+    if (value.empty() && option.required) {
+      return fmt::format("missing {}: one of {}", option.name, allowed);
+    }
+    if (!value.empty() && !option.choices.empty() &&
+        std::ranges::count(option.choices, value) == 0) {
+      return fmt::format("{} \"{}\": expected one of {}", option.name, Printable(value, 80),
+                         allowed);
+    }
+  }
+  return "";
+}
+
+Error BadWords(const Subcommand& subcommand, const std::string& complaint) {
+  return Error(ErrorKind::kInvalid, fmt::format("polybox {}: {}", subcommand.name, complaint));
+}
 
 /// The whole program as the library wants it.
 class Program {
@@ -65,13 +94,26 @@ class Program {
                              unexpected.empty() ? error.what() : unexpected, command));
   }
 
+  /// The same for a word that was left out.
+  Error ExplainMissing(const CLI::ParseError& error,
+                       const std::vector<Subcommand>& subcommands) const {
+    for (const CLI::App* chosen : app_.get_subcommands()) {
+      const auto found = std::ranges::find(subcommands, chosen->get_name(), &Subcommand::name);
+      const std::string complaint = CheckWords(*found);
+      if (!complaint.empty()) return BadWords(*found, complaint);
+    }
+    return Explain(error);
+  }
+
  private:
   void AddSubcommand(const Subcommand& subcommand) {
     CLI::App* sub = app_.add_subcommand(subcommand.name, subcommand.doc);
     for (const Option& option : subcommand.options) {
       CLI::Option* added = std::visit(AddOption{*sub, option}, option.into);
+      // Also tells the library that the word is this one, and not another subcommand.
       if (option.required) added->required();
-      if (!option.choices.empty()) added->check(CLI::IsMember(option.choices));
+      if (!option.choices.empty())
+        added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
     }
     if (subcommand.hidden) sub->group("");
     sub->callback([this, &subcommand] { parsed_.subcommand = &subcommand; });
@@ -109,19 +151,37 @@ class Program {
   Parsed parsed_;
 };
 
+/// `polybox help languages` is `polybox languages --help`.
+std::vector<std::string> Arguments(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  if (!words.empty() && words[0] == "--version") words[0] = "version";
+  std::ranges::reverse(words);  // as the library wants them
+  return words;
+}
+
 }  // namespace
 
 std::variant<Parsed, HelpText, Error> ParseCommandLine(int argc, char** argv,
                                                        const std::vector<Subcommand>& subcommands) {
   Program program(subcommands);
   try {
-    program.app().parse(argc, argv);
+    program.app().parse(Arguments(argc, argv));
   } catch (const CLI::CallForHelp&) {
     return HelpText{program.app().help()};
+  } catch (const CLI::RequiredError& error) {
+    return program.ExplainMissing(error, subcommands);
   } catch (const CLI::ParseError& error) {
     return program.Explain(error);
   }
-  return program.TakeParsed();
+  Parsed parsed = program.TakeParsed();
+  if (parsed.subcommand == nullptr) return parsed;
+  const std::string complaint = CheckWords(*parsed.subcommand);
+  if (complaint.empty()) return parsed;
+  return BadWords(*parsed.subcommand, complaint);
 }
 
 std::string ProgramHelp(const std::vector<Subcommand>& subcommands) {

@@ -9,22 +9,46 @@
 namespace polybox::cmd {
 namespace {
 
+namespace json = boost::json;
+
+/// A default that is worked out when it is needed, not a value yet.
+bool IsComputed(const config::Loaded& loaded, const config::Setting& setting) {
+  return loaded.OriginOf(setting.key).source == config::Source::kDefault &&
+         config::ShowValue(loaded.settings, setting) ==
+             config::ShowValue(config::Settings(), setting) &&
+         !setting.default_doc.empty();
+}
+
 void PrintTable(const config::Loaded& loaded, const Terminal& out) {
   std::vector<std::vector<std::string>> rows = {{"SETTING", "VALUE", "FROM"}};
   for (const config::Setting& setting : config::AllSettings()) {
-    rows.push_back({std::string(setting.key), config::ShowValue(loaded.settings, setting),
-                    loaded.OriginOf(setting.key).name});
+    const std::string value = IsComputed(loaded, setting)
+                                  ? fmt::format("({})", setting.default_doc)
+                                  : config::ShowValue(loaded.settings, setting);
+    rows.push_back({std::string(setting.key), value, loaded.OriginOf(setting.key).name});
   }
   out.Print(Columns(rows, {Style::kBold, Style::kPlain, Style::kDim}, out));
 }
 
-void PrintJson(const config::Loaded& loaded, const Terminal& out) {
-  boost::json::object all;
-  for (const config::Setting& setting : config::AllSettings()) {
-    all[setting.key] = {{"value", config::ShowValue(loaded.settings, setting)},
-                        {"from", loaded.OriginOf(setting.key).name}};
+struct ToJson {
+  json::value operator()(std::int64_t value) const { return value; }
+  json::value operator()(const std::string& value) const { return json::value(value); }
+  json::value operator()(const std::vector<std::string>& value) const {
+    return json::value_from(value);
   }
-  out.PrintLine(boost::json::serialize(all));
+  json::value operator()(Bytes value) const { return value.count(); }
+  json::value operator()(Duration value) const { return json::value(FormatDuration(value)); }
+};
+
+void PrintJson(const config::Loaded& loaded, const Terminal& out) {
+  json::object all;
+  for (const config::Setting& setting : config::AllSettings()) {
+    json::value value =
+        std::visit([&](auto member) { return ToJson()(loaded.settings.*member); }, setting.member);
+    if (IsComputed(loaded, setting)) value = nullptr;
+    all[setting.key] = {{"value", std::move(value)}, {"from", loaded.OriginOf(setting.key).name}};
+  }
+  out.PrintLine(json::serialize(all));
 }
 
 }  // namespace

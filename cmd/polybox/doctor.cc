@@ -23,22 +23,37 @@ struct Tool {
   const char* fix;
 };
 
-// Programs that polybox calls beside the toolchains.
+// Programs that polybox calls whatever the language.
 constexpr Tool kTools[] = {
     {"rg", "the search tools of the workspace do not work", "install Debian's ripgrep"},
     {"git", "snapshots of the workspace do not work", "install Debian's git"},
-    {"uv", "Python packages cannot be installed on request", "pip install uv"},
-    {"npm", "Node packages cannot be installed on request", "install Debian's npm"},
 };
 
-HostCheck CheckTool(const Tool& tool) {
-  const std::string found = sys::FindOnPath(tool.name, SearchPath());
-  return {.name = tool.name,
+HostCheck CheckProgram(const std::string& name, std::string cost, std::string fix) {
+  const std::string found = sys::FindOnPath(name, SearchPath());
+  return {.name = name,
           .ok = !found.empty(),
           .found = found.empty() ? "not on PATH" : found,
-          .cost = tool.cost,
-          .fix = tool.fix,
+          .cost = std::move(cost),
+          .fix = std::move(fix),
           .without = std::nullopt};
+}
+
+/// The tools, and the package installers that the language files name.
+std::vector<HostCheck> CheckTools(const languages::Registry& registry) {
+  std::vector<HostCheck> checks;
+  for (const Tool& tool : kTools) checks.push_back(CheckProgram(tool.name, tool.cost, tool.fix));
+  for (const languages::Language& language : registry.all()) {
+    if (!language.packages) continue;
+    for (const std::string& binary : language.packages->binaries) {
+      const auto is_named = [&](const HostCheck& check) { return check.name == binary; };
+      if (std::ranges::any_of(checks, is_named)) continue;
+      checks.push_back(CheckProgram(
+          binary, fmt::format("{} packages cannot be installed on request", language.name),
+          fmt::format("install {} and put it on PATH", binary)));
+    }
+  }
+  return checks;
 }
 
 HostCheck CheckLanguage(const languages::Language& language,
@@ -55,7 +70,7 @@ HostCheck CheckLanguage(const languages::Language& language,
           .ok = false,
           .found = toolchain.error().message(),
           .cost = language.name + " does not run here",
-          .fix = "install its toolchain and put it on PATH",
+          .fix = toolchain.error().fix(),
           .without = std::nullopt};
 }
 
@@ -87,8 +102,7 @@ Result<Report> Examine(const Context& context) {
     toolchains.checks.push_back(CheckLanguage(language, installed.toolchains.at(language.id)));
     report.any_language |= toolchains.checks.back().ok;
   }
-  Section tools = {"Tools", {}};
-  for (const Tool& tool : kTools) tools.checks.push_back(CheckTool(tool));
+  Section tools = {"Tools", CheckTools(installed.registry)};
   report.sections = {{"Isolation", std::move(host)}, std::move(toolchains), std::move(tools)};
   return report;
 }
@@ -114,7 +128,10 @@ void PrintText(const Report& report, const Terminal& out) {
   }
   out.Print("\n");
   if (!report.any_language) {
-    out.PrintLine(out.Styled(Style::kBad, "Nothing can run: no toolchain was found on PATH."));
+    out.PrintLine(out.Styled(Style::kBad, "Nothing can run: no toolchain works here."));
+  }
+  if (report.grade == jail::Grade::kNone) {
+    out.PrintLine(out.Styled(Style::kBad, "Nothing can run isolated: see what is missing above."));
   }
   const Style style = report.grade == jail::Grade::kFull   ? Style::kGood
                       : report.grade == jail::Grade::kNone ? Style::kBad

@@ -11,10 +11,12 @@ std::string SearchPath() {
   return path == nullptr ? "" : path;
 }
 
+Result<languages::Registry> LoadRegistry(const config::Settings& settings) {
+  return languages::Registry::Load(languages::BuiltinFiles(), settings.languages_dir);
+}
+
 Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log) {
-  POLYBOX_ASSIGN_OR_RETURN(
-      languages::Registry registry,
-      languages::Registry::Load(languages::BuiltinFiles(), settings.languages_dir));
+  POLYBOX_ASSIGN_OR_RETURN(languages::Registry registry, LoadRegistry(settings));
   languages::Toolchains toolchains =
       languages::FindToolchains(registry.all(),
                                 {.path = SearchPath(),

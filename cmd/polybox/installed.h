@@ -15,6 +15,7 @@ struct Installed {
 };
 
 /// An error means a bad language file.
+Result<languages::Registry> LoadRegistry(const config::Settings& settings);
 Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log);
 
 /// $PATH of this process.

@@ -29,6 +29,7 @@ json::value ToJson(const Language& language, const Result<Toolchain>& toolchain)
                          {"available", toolchain.ok()}};
   if (toolchain.ok()) {
     object["reason"] = nullptr;
+    object["fix"] = nullptr;
     object["version"] = toolchain->version;
     object["binary"] = toolchain->binary;
     object["executable"] = toolchain->executable;
@@ -36,6 +37,7 @@ json::value ToJson(const Language& language, const Result<Toolchain>& toolchain)
     object["roots"] = Strings(toolchain->roots);
   } else {
     object["reason"] = toolchain.error().message();
+    object["fix"] = toolchain.error().fix();
     for (const char* key : {"version", "binary", "executable", "root"}) object[key] = nullptr;
     object["roots"] = json::array();
   }
@@ -65,14 +67,14 @@ void PrintTable(const Installed& installed, const Terminal& out) {
                            toolchain->VersionNumber(), toolchain->roots[0],
                            fmt::format("{}", fmt::join(Capabilities(language), " "))});
     } else {
-      missing.push_back({"  " + language.id, toolchain.error().message()});
+      missing.push_back({"  " + language.id, toolchain.error().message(), toolchain.error().fix()});
     }
   }
   using enum Style;
   out.Print(Columns(available, {kBold, kDim, kGood, kDim, kPlain}, out));
   if (missing.empty()) return;
   out.PrintLine("\nNot available:");
-  out.Print(Columns(missing, {kBold, kWarn}, out));
+  out.Print(Columns(missing, {kBold, kWarn, kDim}, out));
 }
 
 }  // namespace

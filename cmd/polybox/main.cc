@@ -20,8 +20,7 @@ log::Logger MakeLogger(const config::Settings& settings, const Terminal& err) {
                                 .colour = err.colours()});
 }
 
-int Main(int argc, char** argv) {
-  const Terminal out(stdout);
+int Main(int argc, char** argv, const Terminal& out) {
   const Terminal err(stderr);
   const std::vector<Subcommand> subcommands = AllSubcommands();
   auto answer = ParseCommandLine(argc, argv, subcommands);
@@ -58,5 +57,10 @@ Option JsonOption(const std::shared_ptr<bool>& as_json) {
 }  // namespace polybox::cmd
 
 int main(int argc, char** argv) {
-  return polybox::cmd::Main(argc, argv);
+  const polybox::cmd::Terminal out(stdout);
+  const int code = polybox::cmd::Main(argc, argv, out);
+  if (out.Flush()) return code;
+  const polybox::Error error = polybox::Error::FromErrno("polybox: write the output");
+  polybox::cmd::Terminal(stderr).PrintLine(error.message());
+  return polybox::cmd::kFailure;
 }

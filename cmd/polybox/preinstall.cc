@@ -92,12 +92,12 @@ bool InstallOne(const Language& language, const Context& context) {
 }
 
 int Run(const std::vector<std::string>& names, const Context& context) {
-  const auto installed = LoadInstalled(context.config.settings, context.log);
-  if (!installed.ok()) {
-    context.err.PrintLine(installed.error().message());
+  const auto registry = LoadRegistry(context.config.settings);
+  if (!registry.ok()) {
+    context.err.PrintLine(registry.error().message());
     return kUsage;
   }
-  const auto chosen = Choose(installed->registry, names);
+  const auto chosen = Choose(*registry, names);
   if (!chosen.ok()) {
     context.err.PrintLine(chosen.error().message());
     return kUsage;

@@ -60,6 +60,10 @@ void Terminal::PrintLine(std::string_view text) const {
   Print("\n");
 }
 
+bool Terminal::Flush() const {
+  return std::fflush(stream_) == 0 && std::ferror(stream_) == 0;
+}
+
 std::string Columns(const std::vector<std::vector<std::string>>& rows,
                     const std::vector<Style>& styles, const Terminal& terminal) {
   std::vector<std::size_t> widths;

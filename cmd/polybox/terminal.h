@@ -20,6 +20,8 @@ class Terminal {
   std::string Styled(Style style, std::string_view text) const;
   void Print(std::string_view text) const;
   void PrintLine(std::string_view text) const;
+  /// False when something that was printed could not be written; errno says why.
+  bool Flush() const;
 
  private:
   std::FILE* stream_;

@@ -1,4 +1,5 @@
-// Clock is the one seam through which time is read, so that tests decide what time it is.
+// Clock is the seam for code whose behaviour depends on the time, so that tests decide what time it
+// is.
 #pragma once
 
 #include <chrono>

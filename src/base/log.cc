@@ -3,6 +3,8 @@
 // Debian builds spdlog against its own fmt.
 #define SPDLOG_FMT_EXTERNAL
 #define SPDLOG_HEADER_ONLY
+#include <cmath>
+
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
@@ -39,7 +41,11 @@ std::string Quoted(std::string_view text) {
 struct ValueText {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
-  std::string operator()(double value) const { return fmt::format("{}", value); }
+  std::string operator()(std::uint64_t value) const { return std::to_string(value); }
+  // JSON has no word for infinity and what is not a number.
+  std::string operator()(double value) const {
+    return std::isfinite(value) ? fmt::format("{}", value) : "null";
+  }
   std::string operator()(const std::string& value) const { return Quoted(value); }
 };
 

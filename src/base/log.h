@@ -3,6 +3,7 @@
 // happens; any thread may use it. What a guest wrote never goes into the log: see guest_bytes.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -30,17 +31,18 @@ enum class Format { kText, kJson };
 
 class Field {
  public:
-  using Value = std::variant<bool, std::int64_t, double, std::string>;
+  using Value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 
   Field(std::string_view key, bool value) : key_(key), value_(value) {}
   Field(std::string_view key, double value) : key_(key), value_(value) {}
   Field(std::string_view key, std::string_view value) : key_(key), value_(std::string(value)) {}
   Field(std::string_view key, const char* value) : Field(key, std::string_view(value)) {}
   Field(std::string_view key, const std::string& value) : Field(key, std::string_view(value)) {}
-  template <typename Integer>
-    requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>)
-  Field(std::string_view key, Integer value)
-      : key_(key), value_(static_cast<std::int64_t>(value)) {}
+  template <std::signed_integral Integer>
+  Field(std::string_view key, Integer value) : key_(key), value_(std::int64_t{value}) {}
+  template <std::unsigned_integral Integer>
+    requires(!std::is_same_v<Integer, bool>)
+  Field(std::string_view key, Integer value) : key_(key), value_(std::uint64_t{value}) {}
   Field(std::string_view key, const GuestBytes& value) = delete;
 
   const std::string& key() const { return key_; }

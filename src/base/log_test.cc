@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <cmath>
 #include <regex>
 #include <sstream>
 
@@ -27,6 +28,14 @@ TEST(Log, JsonLinesCarryTimeLevelMessageAndFields) {
       std::regex(R"(\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","level":"info",)"
                  R"("message":"run done","request_id":"r1","exit_code":3,"ok":true,"ms":1.5\})"
                  "\n")))
+      << line;
+}
+
+TEST(Log, NumbersStayValidJson) {
+  const std::string line = Logged({.format = Format::kJson}, [](const Logger& log) {
+    log.Info("numbers", {{"nan", std::nan("")}, {"large", ~std::uint64_t{0}}, {"low", -1}});
+  });
+  EXPECT_NE(line.find(R"("nan":null,"large":18446744073709551615,"low":-1)"), std::string::npos)
       << line;
 }
 

@@ -13,8 +13,22 @@ bool IsContinuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-void AppendEscaped(std::string& out, char c) {
-  switch (c) {
+/// Controls (C0, DEL, C1) and the marks that turn the direction of text around.
+bool IsDangerous(std::uint32_t code) {
+  return code < 0x20U || (code >= 0x7FU && code <= 0x9FU) || code == 0x200EU || code == 0x200FU ||
+         (code >= 0x202AU && code <= 0x202EU) || (code >= 0x2066U && code <= 0x2069U);
+}
+
+std::uint32_t Decode(std::string_view sequence) {
+  constexpr std::uint32_t kFirstBits[] = {0, 0x7FU, 0x1FU, 0x0FU, 0x07U};
+  std::uint32_t code = static_cast<unsigned char>(sequence[0]) & kFirstBits[sequence.size()];
+  for (const char c : sequence.substr(1))
+    code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
+  return code;
+}
+
+void AppendEscaped(std::string& out, std::uint32_t code) {
+  switch (code) {
     case '\n':
       out += "\\n";
       return;
@@ -25,7 +39,7 @@ void AppendEscaped(std::string& out, char c) {
       out += "\\t";
       return;
     default:
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+      out += fmt::format("\\u{:04x}", code);
   }
 }
 
@@ -39,8 +53,8 @@ std::string Escape(std::string_view text, std::size_t longest, Quotes quotes) {
     const std::size_t length = Utf8SequenceLength(text.substr(at));
     if (length == 0) {
       out += kReplacement;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      AppendEscaped(out, c);
+    } else if (const std::uint32_t code = Decode(text.substr(at, length)); IsDangerous(code)) {
+      AppendEscaped(out, code);
     } else {
       if (quotes == Quotes::kEscaped && (c == '"' || c == '\\')) out += '\\';
       out += text.substr(at, length);
@@ -58,21 +72,20 @@ std::size_t Utf8SequenceLength(std::string_view text) {
   if (first < 0x80U) return 1;
   std::size_t length = 0;
   std::uint32_t smallest = 0;  // below it, a shorter sequence would do: not valid
-  std::uint32_t code = 0;
   if ((first & 0xE0U) == 0xC0U) {
-    length = 2, smallest = 0x80U, code = first & 0x1FU;
+    length = 2, smallest = 0x80U;
   } else if ((first & 0xF0U) == 0xE0U) {
-    length = 3, smallest = 0x800U, code = first & 0x0FU;
+    length = 3, smallest = 0x800U;
   } else if ((first & 0xF8U) == 0xF0U) {
-    length = 4, smallest = 0x10000U, code = first & 0x07U;
+    length = 4, smallest = 0x10000U;
   } else {
     return 0;
   }
   if (text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if (!IsContinuation(text[i])) return 0;
-    code = (code << 6U) | (static_cast<unsigned char>(text[i]) & 0x3FU);
   }
+  const std::uint32_t code = Decode(text.substr(0, length));
   const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
   return code < smallest || code > 0x10FFFFU || surrogate ? 0 : length;
 }

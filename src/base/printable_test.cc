@@ -8,6 +8,14 @@ namespace {
 TEST(Printable, ControlCharactersCannotForgeLinesOrDriveATerminal) {
   EXPECT_EQ(Printable("a\nb\r\t\x1b[31m\x7f", 100), "a\\nb\\r\\t\\u001b[31m\\u007f");
   EXPECT_EQ(Printable(std::string_view("a\0b", 3), 100), "a\\u0000b");
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m",
+                      100),
+            "\\u009b31m");  // a C1 control
+  EXPECT_EQ(Printable("a\xe2\x80\xae"
+                      "b",
+                      100),
+            "a\\u202eb");  // right-to-left override
 }
 
 TEST(Printable, InvalidUtf8BecomesTheReplacementCharacter) {

@@ -11,6 +11,11 @@ Error Error::FromErrno(std::string_view intent, int system_errno) {
   return error;
 }
 
+Error Error::WithFix(std::string fix) && {
+  fix_ = std::move(fix);
+  return std::move(*this);
+}
+
 Error Error::In(std::string_view intent) && {
   message_.insert(0, std::string(intent) + ": ");
   return std::move(*this);

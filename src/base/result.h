@@ -36,6 +36,10 @@ class [[nodiscard]] Error {
   int system_errno() const { return system_errno_; }
   const std::string& message() const { return message_; }
 
+  /// What the reader can do about it; "" when nothing is known. Not part of the message.
+  const std::string& fix() const { return fix_; }
+  Error WithFix(std::string fix) &&;
+
   /// Adds what the caller was trying to do: "read settings: open /x: No such file or directory".
   Error In(std::string_view intent) &&;
 
@@ -43,6 +47,7 @@ class [[nodiscard]] Error {
   ErrorKind kind_;
   int system_errno_ = 0;
   std::string message_;
+  std::string fix_;
 };
 
 class [[nodiscard]] Status {

@@ -1,5 +1,6 @@
 #include "base/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -63,7 +64,8 @@ std::string FormatExact(const std::array<Unit, N>& units, std::uint64_t count,
 template <typename Number>
 std::size_t ParseNumber(std::string_view text, Number& number) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) == 0) return 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::size_t length = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + length, number);
   return error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0;
 }
 

@@ -48,7 +48,8 @@ TEST(Units, TimesAreReadWithTheirUnit) {
 }
 
 TEST(Units, TimesWithoutAUnitOrOutOfRangeAreRefused) {
-  for (const char* text : {"", "30", "s", "-1s", "30 s", "1d", "inf s", "nans", "1e300h", ".5s"}) {
+  for (const char* text :
+       {"", "30", "s", "-1s", "30 s", "1d", "inf s", "nans", "1e300h", ".5s", "1e3s", "1.2.3s"}) {
     EXPECT_FALSE(ParseDuration(text).ok()) << text;
   }
 }

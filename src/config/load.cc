@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -61,14 +62,8 @@ class TextAssigner {
     return Unit(member, ParseDuration(text_));
   }
   Complaint operator()(std::vector<std::string> Settings::* member) const {
-    std::vector<std::string> items;
-    for (std::size_t at = 0; at <= text_.size();) {
-      const std::size_t end = std::min(text_.find(':', at), text_.size());
-      if (end > at) items.push_back(text_.substr(at, end - at));
-      at = end + 1;
-    }
-    auto& list = settings_.*member;
-    list.insert(list.end(), items.begin(), items.end());
+    if (text_.empty()) return "expected some text";
+    (settings_.*member).push_back(text_);
     return std::nullopt;
   }
 
@@ -110,6 +105,18 @@ class FileAssigner {
   schema::Reader& reader_;
 };
 
+/// A list is written with colons in the environment, as PATH is; anything else is one item.
+std::vector<std::string> EnvironmentItems(const Setting& setting, const std::string& text) {
+  if (!std::holds_alternative<std::vector<std::string> Settings::*>(setting.member)) return {text};
+  std::vector<std::string> items;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    if (end > at) items.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return items;
+}
+
 class Loader {
  public:
   Loader() {
@@ -147,7 +154,9 @@ class Loader {
         // Empty counts as not set, as it always did for these names.
         if (found == environment.end() || found->second.empty()) continue;
         if (IsServiceLink(found->first, found->second)) continue;
-        Assign(setting, found->second, {Source::kEnvironment, name});
+        for (const std::string& text : EnvironmentItems(setting, found->second)) {
+          Assign(setting, text, {Source::kEnvironment, name});
+        }
         break;
       }
     }
@@ -188,12 +197,19 @@ class Loader {
 
   void RefuseUnknown(const std::map<std::string, std::string>& environment,
                      const std::vector<std::string>& known) {
-    const std::vector<std::string_view> names(known.begin(), known.end());
+    // Compared without what all of them share: otherwise every name is near to every other.
+    constexpr std::string_view kPrefix = "POLYBOX_";
+    std::vector<std::string_view> endings;
+    for (const std::string& name : known)
+      endings.push_back(std::string_view(name).substr(kPrefix.size()));
     for (const auto& [name, value] : environment) {
-      if (!name.starts_with("POLYBOX_") || IsServiceLink(name, value)) continue;
+      if (!name.starts_with(kPrefix) || IsServiceLink(name, value)) continue;
       if (std::ranges::count(known, name) != 0) continue;
-      Complain(fmt::format("environment: unknown setting {}{}", Printable(name, 80),
-                           DidYouMean(name, names)));
+      const std::string_view nearest =
+          NearestName(std::string_view(name).substr(kPrefix.size()), endings);
+      Complain(fmt::format(
+          "environment: unknown setting {}{}", Printable(name, 80),
+          nearest.empty() ? "" : fmt::format("; did you mean {}{}?", kPrefix, nearest)));
     }
   }
 
@@ -225,7 +241,12 @@ std::string UserDirectory(const std::map<std::string, std::string>& environment,
                           const std::string& variable, const std::string& fallback) {
   const std::string base = Lookup(environment, variable);
   if (!base.empty() && base[0] == '/') return base + "/polybox";
-  return fmt::format("{}/{}/polybox", Lookup(environment, "HOME"), fallback);
+  std::string home = Lookup(environment, "HOME");
+  if (home.empty()) {
+    const passwd* entry = ::getpwuid(::geteuid());
+    if (entry != nullptr) home = entry->pw_dir;
+  }
+  return fmt::format("{}/{}/polybox", home, fallback);
 }
 
 void FillDirectories(Settings& settings, const std::map<std::string, std::string>& environment) {

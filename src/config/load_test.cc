@@ -37,7 +37,7 @@ TEST(Load, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
   EXPECT_EQ(LoadFrom(inputs).loaded.settings.mode, "node");
 }
 
-TEST(Load, TheSeedNamesAreHonouredAfterOurOwn) {
+TEST(Load, TheOlderNamesAreHonouredAfterOurOwn) {
   Inputs inputs;
   inputs.environment = {{"SANDBOX_MODE", "golang"},
                         {"SANDBOX_MAX_CONCURRENT", "7"},
@@ -74,8 +74,11 @@ TEST(Load, ListsGrowWithinASourceAndAreReplacedByAStrongerOne) {
   inputs.environment["POLYBOX_LANGUAGES_DIR"] = "/a:/b";
   using Strings = std::vector<std::string>;
   EXPECT_EQ(LoadFrom(inputs).loaded.settings.languages_dir, (Strings{"/a", "/b"}));
-  inputs.flags = {{"languages-dir", "/c"}, {"languages-dir", "/d"}};
-  EXPECT_EQ(LoadFrom(inputs).loaded.settings.languages_dir, (Strings{"/c", "/d"}));
+  inputs.flags = {{"languages-dir", "/c"}, {"languages-dir", "/d:e"}};
+  EXPECT_EQ(LoadFrom(inputs).loaded.settings.languages_dir, (Strings{"/c", "/d:e"}))
+      << "a flag is one directory, whatever its name";
+  inputs.flags = {{"languages-dir", ""}};
+  EXPECT_EQ(LoadFrom(inputs).error, "--languages-dir = \"\": expected some text");
 }
 
 struct BadValue {
@@ -100,8 +103,9 @@ TEST(Load, ABadValueSaysWhereWhatAndWhatIsAllowed) {
        "POLYBOX_LISTEN = \"8080\": expected HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080"},
       {"POLYBOX_LISTEN", "host:99999",
        "POLYBOX_LISTEN = \"host:99999\": expected HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080"},
+      {"POLYBOX_FOO", "1", "environment: unknown setting POLYBOX_FOO"},
       {"POLYBOX_LOGLEVEL", "info",
-       "environment: unknown setting POLYBOX_LOGLEVEL; did you mean \"POLYBOX_LOG_LEVEL\"?"},
+       "environment: unknown setting POLYBOX_LOGLEVEL; did you mean POLYBOX_LOG_LEVEL?"},
   };
   for (const BadValue& c : cases) {
     Inputs inputs;

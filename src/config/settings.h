@@ -67,7 +67,7 @@ std::vector<std::string_view> SettingKeys();
 std::string EnvironmentName(const Setting& setting);
 /// The value as it would be written in the environment.
 std::string ShowValue(const Settings& settings, const Setting& setting);
-/// What its values look like: TEXT, NUMBER, SIZE, TIME, LIST, or the choices.
+/// What its values look like: TEXT, NUMBER, SIZE, TIME, DIR, or the choices.
 std::string ValueForm(const Setting& setting);
 
 }  // namespace polybox::config

@@ -46,7 +46,7 @@ HostCheck CheckUid(const sys::HostFacts& facts) {
           .ok = facts.root,
           .found = facts.root ? "running as root, which can map uids" : "not running as root",
           .cost = "all guests share one host uid; isolation is at most rootless",
-          .fix = "run polybox as root (it drops what it does not need) or accept rootless",
+          .fix = "run polybox as root, or accept rootless",
           .without = Grade::kRootless};
 }
 
@@ -61,25 +61,37 @@ std::string_view CgroupKind(const sys::CgroupFacts& cgroups) {
   return v1 ? "v1" : v2 ? "v2" : "none mounted";
 }
 
+/// "memory: Permission denied", for the first controller that is needed and refused.
+std::string FirstRefusal(const sys::CgroupFacts& cgroups,
+                         const std::vector<std::string_view>& missing) {
+  for (const std::string_view controller : missing) {
+    const auto refusal = cgroups.refused.find(std::string(controller));
+    if (refusal != cgroups.refused.end()) {
+      return fmt::format(" ({}: {})", controller, refusal->second);
+    }
+  }
+  return "";
+}
+
 HostCheck CheckCgroups(const sys::CgroupFacts& cgroups) {
   std::vector<std::string_view> missing;
   for (const std::string_view needed : kNeededControllers) {
     if (std::ranges::count(cgroups.writable, needed) == 0) missing.push_back(needed);
   }
-  std::string found =
-      fmt::format("{}, writable: {}", CgroupKind(cgroups),
-                  cgroups.writable.empty() ? std::string("none")
-                                           : fmt::format("{}", fmt::join(cgroups.writable, " ")));
-  if (!missing.empty() && !cgroups.problem.empty()) found += fmt::format(" ({})", cgroups.problem);
+  const std::string writable = cgroups.writable.empty()
+                                   ? std::string("none")
+                                   : fmt::format("{}", fmt::join(cgroups.writable, " "));
   return {.name = "cgroups",
           .ok = missing.empty(),
-          .found = std::move(found),
+          .found = fmt::format("{}, usable: {}{}", CgroupKind(cgroups), writable,
+                               FirstRefusal(cgroups, missing)),
           .cost = fmt::format(
               "no group limit for {}; rlimits and a watchdog take over, and isolation is at "
               "most rootless",
               fmt::join(missing, ", ")),
           .fix =
-              "run as root, or in a delegated cgroup (systemd: Delegate=yes; container: a writable "
+              "run as root, or in a delegated cgroup of its own (systemd: Delegate=yes; container: "
+              "a writable "
               "/sys/fs/cgroup)",
           .without = Grade::kRootless};
 }
@@ -130,7 +142,8 @@ std::optional<Grade> ParseGrade(std::string_view name) {
 std::vector<HostCheck> CheckHost(const sys::HostFacts& facts) {
   const sys::NamespaceTrials& trials = facts.namespaces;
   std::vector<HostCheck> checks = {
-      NamespaceCheck("user namespaces", trials.user, "no namespaces at all without root"),
+      NamespaceCheck("user namespaces", trials.user,
+                     "no jail of namespaces: each slot lives in a user namespace of its own"),
       NamespaceCheck("mount namespaces", trials.mount, "guests would see the host's files"),
       NamespaceCheck("pid namespaces", trials.pid, "guests would see the host's processes"),
       NamespaceCheck("network namespaces", trials.net, "guests would reach the host's network"),

@@ -61,11 +61,11 @@ TEST(Grade, IsThatOfTheWeakestPrimitive) {
 TEST(Grade, WhatIsMissingSaysWhatItCostsAndHowToFixIt) {
   sys::HostFacts facts = IdealHost();
   facts.cgroups.writable = {"cpu"};
-  facts.cgroups.problem = "memory: Read-only file system";
+  facts.cgroups.refused = {{"blkio", "Permission denied"}, {"memory", "Read-only file system"}};
   const std::vector<HostCheck> checks = CheckHost(facts);
   const HostCheck& cgroups = Named(checks, "cgroups");
   EXPECT_FALSE(cgroups.ok);
-  EXPECT_EQ(cgroups.found, "v2, writable: cpu (memory: Read-only file system)");
+  EXPECT_EQ(cgroups.found, "v2, usable: cpu (memory: Read-only file system)");
   EXPECT_EQ(cgroups.cost.find("no group limit for memory, pids"), 0U);
   for (const HostCheck& check : checks) {
     EXPECT_FALSE(check.cost.empty()) << check.name;

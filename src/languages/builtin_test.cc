@@ -23,7 +23,7 @@ const Registry& Builtin() {
   return *registry;
 }
 
-TEST(Builtin, TheLanguagesOfTheMissionAreThere) {
+TEST(Builtin, ThirteenLanguagesAreThereAtLeast) {
   for (const char* name : {"python", "node", "node-typescript", "go", "rust", "ruby", "bash", "c",
                            "cpp", "java", "perl", "php", "lua"}) {
     EXPECT_NE(Builtin().Find(name), nullptr) << name;
@@ -76,6 +76,8 @@ TEST(Builtin, EveryLimitIsSet) {
       EXPECT_GT(limits.wall_time.count(), 0) << language.id;
       EXPECT_GT(limits.cpu_time.count(), 0) << language.id;
       EXPECT_GT(limits.memory.count(), 0U) << language.id;
+      EXPECT_GT(limits.address_space.count(), 0U) << language.id;
+      EXPECT_GT(limits.file_size.count(), 0U) << language.id;
       EXPECT_GT(limits.stack.count(), 0U) << language.id;
       EXPECT_GT(limits.cpu_per_second.count(), 0) << language.id;
       EXPECT_GT(limits.disk.count(), 0U) << language.id;

@@ -88,6 +88,24 @@ void ReadCommand(Reader& reader, std::string_view key, Argv& out, Need need) {
   reader.ReadSome(key, out, need, CheckTemplate);
 }
 
+/// A limit of nothing stops everything; only swap may be off.
+void RefuseZero(Reader& reader, const Limits& limits) {
+  const std::pair<std::string_view, bool> zeros[] = {
+      {"wall_time", limits.wall_time.count() == 0},
+      {"cpu_time", limits.cpu_time.count() == 0},
+      {"memory", limits.memory.count() == 0},
+      {"address_space", limits.address_space.count() == 0},
+      {"file_size", limits.file_size.count() == 0},
+      {"stack", limits.stack.count() == 0},
+      {"cpu_per_second", limits.cpu_per_second.count() == 0},
+      {"disk", limits.disk.count() == 0},
+      {"output", limits.output.count() == 0},
+  };
+  for (const auto& [key, zero] : zeros) {
+    if (zero && reader.Has(key)) reader.Conflict(key, "expected more than nothing");
+  }
+}
+
 /// `analysed`: whether the limits that need a look at the language itself must be given.
 void ReadLimits(Reader& reader, Limits& out, Need analysed) {
   reader.Read("wall_time", out.wall_time);
@@ -103,6 +121,7 @@ void ReadLimits(Reader& reader, Limits& out, Need analysed) {
   reader.Read("disk", out.disk);
   reader.Read("inodes", out.inodes, Need::kOptional, CheckPositive);
   reader.Read("output", out.output);
+  RefuseZero(reader, out);
 }
 
 void ReadStep(Reader& reader, Step& out) {

@@ -56,6 +56,8 @@ TEST(Parse, WhatIsWrongIsRefusedWithFileLineAndKey) {
        "(B, KiB, MiB, GiB)"},
       {"a count with a unit", Changed("open_files = 64", "open_files = \"64\""),
        "x.toml:14: run.limits.open_files = \"64\": expected a whole number"},
+      {"no address space at all", Changed("\"1GiB\"", "\"0B\""),
+       "x.toml:13: run.limits.address_space: expected more than nothing"},
       {"no processes at all", Changed("processes = 32", "processes = 0"),
        "x.toml:15: run.limits.processes = 0: expected a whole number above 0"},
       {"a missing limit that needs analysis", Changed("processes = 32\n", ""),

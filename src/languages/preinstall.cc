@@ -79,7 +79,7 @@ Status RunInstaller(const Packages& packages, const Toolchain& toolchain, const 
   }
   POLYBOX_ASSIGN_OR_RETURN(const sys::CommandOutput output,
                            sys::RunCommand({.argv = std::move(command),
-                                            .env = {{"POLYBOX_TARGET", target}},
+                                            .env = {},
                                             .directory = target,
                                             .timeout = std::chrono::minutes(5)}));
   if (output.ok()) return {};
@@ -90,11 +90,15 @@ Status RunInstaller(const Packages& packages, const Toolchain& toolchain, const 
 /// Puts `fresh` where `set` is. Rename cannot replace a directory that is not empty.
 Status SwapIn(const std::string& fresh, const std::string& set) {
   const std::string old = fresh + "-old";
-  const ScopeExit remove_old([&] { RemoveTree(old); });
   if (std::rename(set.c_str(), old.c_str()) != 0 && errno != ENOENT) {
     return Error::FromErrno("move aside " + set);
   }
-  if (std::rename(fresh.c_str(), set.c_str()) != 0) return Error::FromErrno("move to " + set);
+  if (std::rename(fresh.c_str(), set.c_str()) != 0) {
+    const Error error = Error::FromErrno("move to " + set);
+    std::rename(old.c_str(), set.c_str());
+    return error;
+  }
+  RemoveTree(old);
   return {};
 }
 

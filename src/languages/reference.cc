@@ -60,18 +60,23 @@ std::string LimitsTable(const Registry& registry) {
   return text;
 }
 
+/// A command that is a script is shown as the programs it uses.
+std::string ShowCommand(const std::optional<Verification>& verification) {
+  if (!verification) return "";
+  const std::string text = fmt::format("{}", fmt::join(verification->command, " "));
+  if (text.find_first_of("\n|`") == std::string::npos) return fmt::format("`{}`", text);
+  return fmt::format("a script with {}", Code(verification->binaries));
+}
+
 std::string VerifyTable(const Registry& registry) {
   std::string text =
       "| language | project marker | test | lint | typecheck |\n|---|---|---|---|---|\n";
-  const auto command = [](const std::optional<Verification>& verification) {
-    return verification ? fmt::format("`{}`", fmt::join(verification->command, " "))
-                        : std::string();
-  };
   for (const Language& language : registry.all()) {
     if (!language.verify) continue;
     const Verify& verify = *language.verify;
     text += fmt::format("| {} | {} | {} | {} | {} |\n", language.name, Code(verify.markers),
-                        command(verify.test), command(verify.lint), command(verify.typecheck));
+                        ShowCommand(verify.test), ShowCommand(verify.lint),
+                        ShowCommand(verify.typecheck));
   }
   return text;
 }

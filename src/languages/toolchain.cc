@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.h"
 #include "languages/placeholders.h"
 #include "languages/toolchain_cache.h"
 #include "sys/command.h"
@@ -20,9 +21,12 @@
 namespace polybox::languages {
 namespace {
 
-Error Unavailable(std::string message) {
-  return Error(ErrorKind::kUnavailable, std::move(message));
+Error Unavailable(std::string message, std::string fix) {
+  return Error(ErrorKind::kUnavailable, std::move(message)).WithFix(std::move(fix));
 }
+
+/// For a toolchain that is there and does not do what it should.
+constexpr const char* kRepair = "make it work on the command line first, then ask again";
 
 std::vector<std::string> Lines(std::string_view text) {
   std::vector<std::string> lines;
@@ -72,6 +76,8 @@ std::string Fingerprint(const ToolchainQuestions& questions,
   }
   parts.push_back(questions.executable);
   parts.push_back(questions.roots_after);
+  for (const auto& [name, value] : questions.env)
+    parts.push_back(fmt::format("{}={}", name, value));
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
 
@@ -98,9 +104,10 @@ class Asker {
   Result<std::vector<std::string>> Run(const Argv& command) const {
     const Argv argv = Expand(command, values_);
     Result<sys::CommandOutput> output = sys::RunCommand({.argv = argv, .env = questions_.env});
-    if (!output.ok()) return Unavailable(output.error().message());
+    if (!output.ok()) return Unavailable(output.error().message(), kRepair);
     if (!output->ok()) {
-      return Unavailable(fmt::format("{} does not work: {}", answer_.binary, output->Failure()));
+      return Unavailable(fmt::format("{} does not work: {}", answer_.binary, output->Failure()),
+                         kRepair);
     }
     return Lines(output->out + "\n" + output->err);
   }
@@ -117,7 +124,8 @@ class Asker {
     }
     if (::access(answer_.executable.c_str(), X_OK) != 0) {
       return Unavailable(fmt::format("{} says that its executable is \"{}\", which cannot be run",
-                                     answer_.binary, answer_.executable));
+                                     answer_.binary, answer_.executable),
+                         kRepair);
     }
     values_["executable"] = answer_.executable;
     return {};
@@ -132,7 +140,8 @@ class Asker {
       for (const std::string& line : lines) AddRoot(line);
     }
     if (answer_.roots.empty()) {
-      return Unavailable(fmt::format("{} does not say where its files are", answer_.binary));
+      return Unavailable(fmt::format("{} does not say where its files are", answer_.binary),
+                         kRepair);
     }
     values_["root"] = answer_.roots[0];
     return {};
@@ -149,7 +158,7 @@ class Asker {
 
   Status AskVersion() {
     POLYBOX_ASSIGN_OR_RETURN(const auto lines, Run(questions_.version));
-    answer_.version = lines.empty() ? "unknown" : lines[0];
+    answer_.version = lines.empty() ? "unknown" : Printable(lines[0], 200);
     return {};
   }
 
@@ -158,10 +167,10 @@ class Asker {
   Toolchain answer_;
 };
 
-/// What the host's package manager would need to bring, for messages.
 std::string HowToGet(const Language& language) {
-  if (language.image.apt.empty()) return "";
-  return fmt::format(" (Debian: {})", fmt::join(language.image.apt, " "));
+  if (language.image.apt.empty()) return "install it and put it on PATH";
+  return fmt::format("install it and put it on PATH (Debian: {})",
+                     fmt::join(language.image.apt, " "));
 }
 
 class Finder {
@@ -175,7 +184,7 @@ class Finder {
     for (const std::string& name : language.toolchain.binaries) {
       binaries.push_back(sys::FindOnPath(name, options_.path));
       if (binaries.back().empty()) {
-        return Unavailable(fmt::format("\"{}\" not found on PATH{}", name, HowToGet(language)));
+        return Unavailable(fmt::format("\"{}\" not found on PATH", name), HowToGet(language));
       }
     }
     POLYBOX_ASSIGN_OR_RETURN(Toolchain toolchain, AskOrRemember(language, binaries));
@@ -219,7 +228,8 @@ class Finder {
     const std::string& minimum = language.toolchain.minimum_version;
     if (minimum.empty() || IsAtLeast(toolchain.VersionNumber(), minimum)) return {};
     return Unavailable(fmt::format("{} is {}, and {} or newer is needed", toolchain.binary,
-                                   toolchain.VersionNumber(), minimum));
+                                   toolchain.VersionNumber(), minimum),
+                       "put a newer one first on PATH");
   }
 
   Status CheckRequired(const Language& language, const Toolchain& toolchain) const {
@@ -228,8 +238,8 @@ class Finder {
     for (const std::string& required : language.toolchain.requires_files) {
       const std::string path = Expand(required, values);
       if (::access(path.c_str(), F_OK) == 0) continue;
-      return Unavailable(
-          fmt::format("{} is missing (run: polybox preinstall {})", path, language.id));
+      return Unavailable(fmt::format("{} is missing", path),
+                         fmt::format("run: polybox preinstall {}", language.id));
     }
     return {};
   }

@@ -159,6 +159,10 @@ selectors = ["$POLYBOX_TEST_HOME/version", "$POLYBOX_TEST_CHOICE"])");
   asked_otherwise.toolchain.version = {"{executable}", "--version", "x"};
   ASSERT_TRUE(FindOne(asked_otherwise, options).ok());
   EXPECT_GT(shimmed.TakeCalls(), 0U) << "the language file asks something else";
+
+  asked_otherwise.toolchain.env = {{"X", "1"}};
+  ASSERT_TRUE(FindOne(asked_otherwise, options).ok());
+  EXPECT_GT(shimmed.TakeCalls(), 0U) << "it asks in another environment";
 }
 
 TEST(Toolchain, ADamagedCacheIsNoCache) {
@@ -186,7 +190,8 @@ TEST(Toolchain, AMissingBinaryIsNamedWithWhereToGetIt) {
   const auto found = FindOne(language, {.path = "/none", .cache_file = "", .packages_dir = ""});
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().kind(), ErrorKind::kUnavailable);
-  EXPECT_EQ(found.error().message(), "\"sample-run\" not found on PATH (Debian: sample-package)");
+  EXPECT_EQ(found.error().message(), "\"sample-run\" not found on PATH");
+  EXPECT_EQ(found.error().fix(), "install it and put it on PATH (Debian: sample-package)");
 }
 
 TEST(Toolchain, AShimThatFailsSaysWhy) {
@@ -199,6 +204,15 @@ TEST(Toolchain, AShimThatFailsSaysWhy) {
             dir.path() + "/sample-run does not work: exit code 127: shim: no version is chosen");
 }
 
+TEST(Toolchain, AVersionLineCannotDriveTheTerminalOrBreakJson) {
+  const TempDir dir;
+  dir.WriteExecutable("sample-run", "#!/bin/sh\nprintf 'v1.0 \\033[31m\\377\\n'\n");
+  const auto found =
+      FindOne(Sample(""), {.path = dir.path(), .cache_file = "", .packages_dir = ""});
+  ASSERT_TRUE(found.ok()) << found.error().message();
+  EXPECT_EQ(found->version, "v1.0 \\u001b[31m\xEF\xBF\xBD");
+}
+
 TEST(Toolchain, AFileThatIsRequiredAndMissingIsNamed) {
   const ShimmedToolchain shimmed({"1.2"});
   FinderOptions options = shimmed.Options();
@@ -206,8 +220,8 @@ TEST(Toolchain, AFileThatIsRequiredAndMissingIsNamed) {
   const Language language = Sample(R"(requires = ["{packages}/tsc"])");
   const auto missing = FindOne(language, options);
   ASSERT_FALSE(missing.ok());
-  EXPECT_EQ(missing.error().message(),
-            options.packages_dir + "/sample/tsc is missing (run: polybox preinstall sample)");
+  EXPECT_EQ(missing.error().message(), options.packages_dir + "/sample/tsc is missing");
+  EXPECT_EQ(missing.error().fix(), "run: polybox preinstall sample");
   std::filesystem::create_directories(options.packages_dir + "/sample/tsc");
   EXPECT_TRUE(FindOne(language, options).ok()) << "what is required is looked at every time";
 }

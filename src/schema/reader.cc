@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest.h"
+#include "base/printable.h"
 
 namespace polybox::schema {
 
@@ -14,12 +15,13 @@ void Problems::Add(Rank rank, int line, std::string text) {
 }
 
 void Problems::Unknown(int line, const std::string& key, const std::string& suggestion) {
-  Add(Rank::kUnknown, line, fmt::format("unknown key \"{}\"{}", key, suggestion));
+  Add(Rank::kUnknown, line,
+      fmt::format("unknown key \"{}\"{}", PrintableForQuotes(key, 100), suggestion));
 }
 
 void Problems::Wrong(int line, const std::string& key, const std::string& shown,
                      const std::string& allowed) {
-  Add(Rank::kWrong, line, fmt::format("{} = {}: {}", key, shown, allowed));
+  Add(Rank::kWrong, line, fmt::format("{} = {}: {}", Printable(key, 100), shown, allowed));
 }
 
 void Problems::Conflict(int line, const std::string& text) {

@@ -122,6 +122,8 @@ TEST(Reader, AnUnknownKeyComesBeforeTheMissingOneItCauses) {
             "x.toml:1: missing key \"name\"");
   EXPECT_EQ(Complaints("name = 'n'\n[limits]\nmemory = '1B'\nbanana = 1"),
             "x.toml:4: unknown key \"limits.banana\"");
+  EXPECT_EQ(Complaints("name = 'n'\n\"a\\u001b[31m\" = 1"),
+            "x.toml:2: unknown key \"a\\u001b[31m\"");
 }
 
 TEST(Reader, ASyntaxErrorHasItsLine) {

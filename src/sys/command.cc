@@ -107,8 +107,8 @@ bool ReadUntilExit(int pidfd, const std::array<UniqueFd*, 2>& readers,
     std::array<pollfd, 3> polled = {pollfd{pidfd, POLLIN, 0}, pollfd{readers[0]->get(), POLLIN, 0},
                                     pollfd{readers[1]->get(), POLLIN, 0}};
     const int ready = ::poll(polled.data(), polled.size(), MillisecondsUntil(deadline));
-    if (ready == 0) return false;
-    if (ready < 0) continue;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
     for (std::size_t i = 0; i < readers.size(); ++i) {
       if (polled[i + 1].revents == 0) continue;
       if (!Drain(readers[i]->get(), *kept[i], command.keep)) readers[i]->reset();
@@ -164,6 +164,12 @@ Result<CommandOutput> RunCommand(const Command& command) {
   out.writer.reset();
   err.writer.reset();
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) {
+    const Error error = Error::FromErrno("watch " + command.argv[0]);
+    ::kill(-pid, SIGKILL);
+    Reap(pid);
+    return error;
+  }
 
   std::string out_text;
   std::string err_text;

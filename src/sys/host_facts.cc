@@ -20,6 +20,8 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "base/files.h"
+
 namespace polybox::sys {
 namespace {
 
@@ -118,11 +120,40 @@ int ProbeLandlock() {
   return abi < 0 ? 0 : static_cast<int>(abi);
 }
 
-/// Makes a cgroup below our own and removes it at once.
-Trial TryCgroup(const std::string& own_directory) {
-  const std::string directory = fmt::format("{}/polybox-probe-{}", own_directory, ::getpid());
-  if (::mkdir(directory.c_str(), 0700) != 0) return Trial{errno};
-  return FromReturn(::rmdir(directory.c_str()));
+/// Makes a cgroup below our own and removes it at once; reads which controllers it had.
+struct CgroupTrial {
+  Trial trial;
+  std::string controllers;
+};
+
+CgroupTrial TryCgroup(const CgroupHierarchy& hierarchy) {
+  const std::string directory =
+      fmt::format("{}/polybox-probe-{}", hierarchy.own_directory, ::getpid());
+  if (::mkdir(directory.c_str(), 0700) != 0) return {Trial{errno}, ""};
+  CgroupTrial result;
+  result.controllers = " " + ReadFile(directory + "/cgroup.controllers").value_or("") + " ";
+  std::ranges::replace(result.controllers, '\n', ' ');
+  result.trial = FromReturn(::rmdir(directory.c_str()));
+  return result;
+}
+
+/// On v2 a new cgroup has only the controllers that its parent passes on, and the parent can only
+/// be told to while it holds no processes itself.
+bool CouldPassOn(const CgroupHierarchy& hierarchy) {
+  const std::string processes = ReadFile(hierarchy.own_directory + "/cgroup.procs").value_or("");
+  const bool alone = processes == fmt::format("{}\n", ::getpid());
+  const bool is_root = ::access((hierarchy.own_directory + "/cgroup.type").c_str(), F_OK) != 0;
+  return alone || is_root;
+}
+
+/// Why a cgroup of ours could not use `controller`; "" when it could.
+std::string Refusal(const CgroupHierarchy& hierarchy, const CgroupTrial& trial,
+                    const std::string& controller) {
+  if (!trial.trial.ok()) return std::generic_category().message(trial.trial.error);
+  if (hierarchy.version == CgroupVersion::kV1) return "";
+  if (trial.controllers.find(" " + controller + " ") != std::string::npos) return "";
+  if (CouldPassOn(hierarchy)) return "";
+  return "not passed on by our cgroup, which other processes share";
 }
 
 CgroupFacts ProbeCgroups() {
@@ -130,13 +161,18 @@ CgroupFacts ProbeCgroups() {
   facts.hierarchies = ReadCgroups();
   std::set<std::string> writable;
   for (const CgroupHierarchy& hierarchy : facts.hierarchies) {
-    if (hierarchy.controllers.empty()) continue;
-    const Trial trial = TryCgroup(hierarchy.own_directory);
-    if (trial.ok()) {
-      writable.insert(hierarchy.controllers.begin(), hierarchy.controllers.end());
-    } else if (facts.problem.empty()) {
-      facts.problem = fmt::format("{}: {}", hierarchy.controllers[0],
-                                  std::generic_category().message(trial.error));
+    // A named hierarchy (name=systemd) has no controller.
+    if (hierarchy.controllers.empty() || hierarchy.controllers[0].find('=') != std::string::npos) {
+      continue;
+    }
+    const CgroupTrial trial = TryCgroup(hierarchy);
+    for (const std::string& controller : hierarchy.controllers) {
+      std::string refusal = Refusal(hierarchy, trial, controller);
+      if (refusal.empty()) {
+        writable.insert(controller);
+      } else {
+        facts.refused[controller] = std::move(refusal);
+      }
     }
   }
   facts.writable.assign(writable.begin(), writable.end());

@@ -2,6 +2,7 @@
 // behind.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,10 @@ struct NamespaceTrials {
 
 struct CgroupFacts {
   std::vector<CgroupHierarchy> hierarchies;
-  /// Controllers under which a cgroup could be made, in alphabetical order.
+  /// Controllers that a cgroup of ours could use, in alphabetical order.
   std::vector<std::string> writable;
-  /// Why the others could not, such as "memory: Read-only file system"; "" when all could.
-  std::string problem;
+  /// Why the others could not: controller to reason.
+  std::map<std::string, std::string> refused;
 };
 
 struct HostFacts {

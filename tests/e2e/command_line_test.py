@@ -3,6 +3,7 @@ import os
 import pty
 import shutil
 import subprocess
+import tempfile
 
 
 def complete_in_bash(box, *words):
@@ -61,20 +62,25 @@ def test_a_cache_that_cannot_be_written_is_no_failure(box):
 
 
 def test_an_ordinary_user_can_look_around(box):
-    if os.geteuid() != 0:
-        raise Skip("already an ordinary user")
-    # The binary's folder may be closed to others, so it is handed over.
-    copy = shutil.copy(os.path.realpath(box.binary), "/tmp/polybox-e2e-user")
-    try:
-        os.chmod(copy, 0o755)
-        env = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
-        for command in (["languages"], ["doctor"], ["config"]):
-            done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, *command],
-                                  env=env, cwd="/", capture_output=True, text=True)
+    # The binary's folder may be closed to others, so it is copied to an open one.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        copy = shutil.copy(os.path.realpath(box.binary), folder)
+        become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+
+        def run(command):
+            return subprocess.run([*become, copy, command], env={"PATH": "/usr/bin:/bin"}, cwd="/",
+                                  capture_output=True, text=True)
+
+        for command in ("languages", "doctor", "config"):
+            done = run(command)
             assert done.returncode in (0, 1), (command, done.stderr)
             assert done.stdout, command
-        assert "not running as root" in subprocess.run(
-            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "doctor"], env=env, cwd="/",
-            capture_output=True, text=True).stdout
-    finally:
-        os.unlink(copy)
+        assert "not running as root" in run("doctor").stdout
+
+
+def test_output_that_cannot_be_written_is_a_failure(box):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([box.binary, "languages"], env=box.env(), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1, done
+    assert "No space left on device" in done.stderr, done

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the end-to-end tests against build/polybox: the cases of cases/*.toml and the functions of *_test.py.
 
-A case is data (cases/README.md has its keys); a function `test_*` takes a Box. Both run in an environment of their
+A case is data (cases/README.md has its keys); a function `test_*` takes a Box, and one that has the attribute `alone`
+runs when nothing else does, because it measures. All run in an environment of their
 own: an empty home, and of our variables only PATH. Usage: run.py [WORD...] runs those whose name has all the words.
 """
 import concurrent.futures
@@ -83,7 +84,7 @@ def pick(document, path):
 
 
 CASE_KEYS = {"name", "args", "env", "files", "exit", "stdout", "stdout_has", "stdout_lacks", "stderr", "stderr_has",
-             "json", "docs"}
+             "json"}
 
 
 def run_case(case, box):
@@ -142,11 +143,14 @@ def main():
         sys.exit("build/polybox is not there: run make test")
     tests = [test for test in collect() if all(word in test[0] for word in sys.argv[1:])]
     counts = {"passed": 0, "failed": 0, "skipped": 0}
+    together = [test for test in tests if not getattr(test[1], "alone", False)]
+    alone = [test for test in tests if getattr(test[1], "alone", False)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, outcome, text in pool.map(run_one, tests):
-            counts[outcome] += 1
-            if outcome != "passed":
-                print(f"{outcome}: {name}\n{text}")
+        results = [*pool.map(run_one, together), *map(run_one, alone)]
+    for name, outcome, text in results:
+        counts[outcome] += 1
+        if outcome != "passed":
+            print(f"{outcome}: {name}\n{text}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not tests else 0
 

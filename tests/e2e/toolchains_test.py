@@ -125,7 +125,8 @@ def test_a_missing_toolchain_is_unavailable_and_named_never_an_error(box):
     for language in languages.values():
         assert not language["available"], language
         assert "not found on PATH" in language["reason"], language
-    assert languages["php"]["reason"].startswith('"php" not found on PATH'), languages["php"]
+    assert languages["php"]["reason"] == '"php" not found on PATH', languages["php"]
+    assert "php-cli" in languages["php"]["fix"], languages["php"]
 
 
 def test_doctor_fails_when_nothing_can_run(box):

@@ -1,0 +1,29 @@
+"""The documents and the code agree: what is cited exists, and links lead somewhere."""
+import importlib.util
+import re
+
+
+def test_every_test_that_the_specification_cites_exists(box):
+    text = (box.root / "SPECIFICATION.md").read_text()
+    sources = "\n".join(file.read_text() for file in (box.root / "src").rglob("*_test.cc"))
+    unit = [cited for cited in re.findall(r"`([A-Z]\w+)\.([A-Z]\w+)`", text) if cited != ("Suite", "Name")]
+    assert len(unit) > 30, "the pattern no longer fits the document"
+    for suite, name in unit:
+        assert re.search(rf"TEST(_F)?\({suite},\s*{name}\)", sources), f"no test {suite}.{name}"
+    spec = importlib.util.spec_from_file_location("run", box.root / "tests/e2e/run.py")
+    run = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run)
+    names = {name.split(": ", 1)[1] for name, _ in run.collect()}
+    quoted = [name for name in re.findall(r'"([a-zA-Z][^"|]{20,})"', text) if " " in name]
+    assert len(quoted) > 20, "the pattern no longer fits the document"
+    for name in quoted:
+        assert name in names, f"no end-to-end test called {name!r}"
+
+
+def test_links_between_documents_lead_somewhere(box):
+    documents = [file for file in box.root.rglob("*.md") if "build" not in file.relative_to(box.root).parts]
+    assert len(documents) > 8
+    for document in documents:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name} links to {target}"
