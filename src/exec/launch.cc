@@ -1,0 +1,137 @@
+#include "exec/launch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "languages/placeholders.h"
+#include "sys/command.h"
+
+namespace polybox::exec {
+namespace {
+
+using jail::InputFile;
+using languages::EntryRule;
+using languages::Language;
+using languages::Placeholders;
+
+constexpr const char* kDefaultPath = "/usr/bin:/bin";
+
+/// The name of the entry file in the working directory.
+std::string EntryName(const Language& language, const Program& program) {
+  const bool fixed = language.entry.rule == EntryRule::kFixed || program.files.empty();
+  return fixed ? language.entry.file : program.files[0].name;
+}
+
+Placeholders ValuesFor(const Installation& installation, const Program& program) {
+  const std::string entry =
+      fmt::format("{}/{}", jail::kWorkDirectory, EntryName(installation.language, program));
+  const std::size_t dot = entry.rfind('.');
+  const bool has_extension = dot != std::string::npos && dot > entry.rfind('/') + 1;
+  return {{"executable", installation.toolchain.executable},
+          {"root", installation.toolchain.roots[0]},
+          {"version_number", installation.toolchain.VersionNumber()},
+          {"entry", entry},
+          {"entry_stem", has_extension ? entry.substr(0, dot) : entry},
+          {"work", jail::kWorkDirectory},
+          {"packages", jail::kPackagesDirectory}};
+}
+
+jail::RunLimits LimitsOf(const languages::Limits& limits) {
+  return {.wall_time = limits.wall_time,
+          .cpu_time = limits.cpu_time,
+          .memory = limits.memory,
+          .swap = limits.swap,
+          .address_space = limits.address_space,
+          .file_size = limits.file_size,
+          .open_files = limits.open_files,
+          .processes = limits.processes,
+          .stack = limits.stack,
+          .cpu_per_second = limits.cpu_per_second};
+}
+
+/// The step's environment, the packages' over it, and what every guest gets.
+languages::Env Environment(const Installation& installation, const languages::Step& step,
+                           const Placeholders& values) {
+  languages::Env env = step.env;
+  if (!installation.packages.empty()) {
+    for (const auto& [name, value] : installation.language.packages->env) env[name] = value;
+  }
+  for (auto& [name, value] : env) value = languages::Expand(value, values);
+  env.try_emplace("PATH", kDefaultPath);
+  env["HOME"] = jail::kWorkDirectory;
+  return env;
+}
+
+bool Contains(const std::vector<InputFile>& files, const std::string& name) {
+  return std::ranges::any_of(files, [&](const InputFile& file) { return file.name == name; });
+}
+
+}  // namespace
+
+jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
+  jail::Spec spec = jail::HostSpec(grade);
+  for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
+  const Language& language = installation.language;
+  Bytes disk = language.run.limits.disk;
+  std::int64_t inodes = language.run.limits.inodes;
+  for (const std::string& path : language.run.read_only) jail::ShowPath(spec, path);
+  if (language.compile) {
+    for (const std::string& path : language.compile->read_only) jail::ShowPath(spec, path);
+    disk = std::max(disk, language.compile->limits.disk);
+    inodes = std::max(inodes, language.compile->limits.inodes);
+  }
+  spec.scratch = disk;
+  spec.scratch_inodes = static_cast<std::uint64_t>(inodes);
+  if (!installation.packages.empty()) {
+    spec.trees.push_back({installation.packages, jail::kPackagesDirectory, false});
+  }
+  return spec;
+}
+
+Result<std::vector<InputFile>> FilesFor(const Installation& installation, const Program& program) {
+  const Language& language = installation.language;
+  std::vector<InputFile> files = program.files;
+  if (!files.empty()) files[0].name = EntryName(language, program);
+  for (const InputFile& file : files) {
+    if (std::ranges::count(language.restricted_files, file.name) != 0) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("\"{}\" is not allowed for {}", file.name, language.name));
+    }
+  }
+  const Placeholders values = ValuesFor(installation, program);
+  for (const auto& [name, content] : language.default_files) {
+    if (!Contains(files, name)) files.push_back({name, languages::Expand(content, values), 0644});
+  }
+  if (!installation.packages.empty() && !language.packages->mount.empty()) {
+    const std::string& mount = language.packages->mount;
+    files.push_back({mount, fmt::format("{}/{}", jail::kPackagesDirectory, mount), S_IFLNK | 0777});
+  }
+  return files;
+}
+
+Result<jail::RunRequest> RequestFor(const Installation& installation, const languages::Step& step,
+                                    const Program& program) {
+  const Placeholders values = ValuesFor(installation, program);
+  jail::RunRequest request;
+  const languages::Env env = Environment(installation, step, values);
+  request.argv = languages::Expand(step.command, values);
+  if (request.argv[0].find('/') == std::string::npos) {
+    // The jail shows the host's programs at their own places.
+    const std::string name = request.argv[0];
+    request.argv[0] = sys::FindOnPath(name, env.at("PATH"));
+    if (request.argv[0].empty()) {
+      return Error(ErrorKind::kUnavailable,
+                   fmt::format("\"{}\" not found in {}", name, env.at("PATH")));
+    }
+  }
+  for (const auto& [name, value] : env) request.env.push_back(fmt::format("{}={}", name, value));
+  request.limits = LimitsOf(step.limits);
+  if (&step == &installation.language.run) {
+    request.argv.insert(request.argv.end(), program.args.begin(), program.args.end());
+  }
+  return request;
+}
+
+}  // namespace polybox::exec

@@ -1,0 +1,42 @@
+// From a language and its toolchain to what the jail needs: what is shown, which files are there,
+// what is executed in each step. Pure but for looking up programs and files on the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "jail/slot.h"
+#include "jail/spec.h"
+#include "languages/language.h"
+#include "languages/toolchain.h"
+
+namespace polybox::exec {
+
+/// A program to run: its files, of which the first is the entry, and its arguments.
+struct Program {
+  std::vector<jail::InputFile> files;
+  std::vector<std::string> args;
+};
+
+/// A language as it is installed here.
+struct Installation {
+  const languages::Language& language;
+  const languages::Toolchain& toolchain;
+  /// The directory of its package set on the host; "" when there is none.
+  std::string packages;
+};
+
+jail::Spec SpecFor(const Installation& installation, jail::Grade grade);
+
+/// The program's files with the language's own: the entry under the name that its rule demands,
+/// default files that the program does not bring, the link to the packages. A restricted name is an
+/// error.
+Result<std::vector<jail::InputFile>> FilesFor(const Installation& installation,
+                                              const Program& program);
+
+/// A step (compile or run) as the jail executes it; the standard streams are left to the caller.
+Result<jail::RunRequest> RequestFor(const Installation& installation, const languages::Step& step,
+                                    const Program& program);
+
+}  // namespace polybox::exec

@@ -1,0 +1,209 @@
+// The slot init: started by the server from a sealed memfd, talks to it over descriptor 3, ends
+// with it.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <sys/prctl.h>
+
+#include "jail/init/slot.h"
+
+namespace polybox::jail::init {
+namespace {
+
+constexpr int kServer = 3;
+
+std::uint64_t Now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// Processor time of the guest's cgroup so far; 0 when it cannot be read.
+std::uint64_t ReadCpu(int fd) {
+  char text[32] = {};
+  if (::pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
+  return std::strtoull(text, nullptr, 10);
+}
+
+class SlotInit {
+ public:
+  [[noreturn]] void Serve() {
+    while (true) {
+      Received received;
+      if (!Receive(kServer, received)) Leave();
+      switch (KindOf(received.bytes)) {
+        case MessageKind::kSetup:
+          Answer(SetUp(received));
+          break;
+        case MessageKind::kFiles:
+          Answer(TakeFiles(received));
+          break;
+        case MessageKind::kRun:
+          RunOne(received);
+          break;
+        case MessageKind::kWipe:
+          Answer(Wipe());
+          break;
+        default:
+          // A late signal to a run that has just ended needs no answer.
+          break;
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void Leave() {
+    EndPod(pod_, nullptr);
+    ::_exit(0);
+  }
+
+  static void Answer(const StepResult& result) {
+    Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
+  }
+
+  StepResult SetUp(const Received& received) {
+    Setup setup;
+    if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
+    if (setup.has_root &&
+        (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
+      return StepResult::Failure(Stage::kIdentity, errno);
+    }
+    // A change of identity has cleared it.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const StepResult built = BuildRoot(setup.operations, received.fds);
+    if (!built.ok) return built;
+    for (const Operation& operation : setup.operations) {
+      if (operation.kind == OperationKind::kTmpfs) scratch_.push_back(operation);
+    }
+    seccomp_ = setup.seccomp;
+    return MakePod(seccomp_, pod_);
+  }
+
+  static StepResult TakeFiles(const Received& received) {
+    Files files;
+    if (!Decode(received.bytes, files) || received.fds.size() != 1) {
+      return StepResult::Failure(Stage::kMessage, EBADMSG);
+    }
+    return WriteFiles(files, received.fds[0]);
+  }
+
+  StepResult Wipe() {
+    EndPod(pod_, nullptr);
+    const StepResult emptied = EmptyScratch(scratch_);
+    return emptied.ok ? MakePod(seccomp_, pod_) : emptied;
+  }
+
+  void RunOne(const Received& received) {
+    Run run;
+    if (!Decode(received.bytes, run) || received.fds.size() < 3 + run.join_count + run.watch_cpu) {
+      return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
+    }
+    // A second step of the same session (compile, then run) needs a pod of its own.
+    if (!pod_.exists()) {
+      const StepResult made = MakePod(seccomp_, pod_);
+      if (!made.ok) return Answer(made);
+    }
+    const std::uint64_t begin = Now();
+    Send(pod_.socket, received.bytes, received.fds);
+    const int cpu_fd = run.watch_cpu ? received.fds[3 + run.join_count] : -1;
+    Ended ended;
+    Failed failed;
+    const bool started = Watch(run, cpu_fd, begin, ended, failed);
+    EndPod(pod_, &ended);
+    ended.wall_nanoseconds = Now() - begin;
+    Send(kServer, started ? Encode(ended) : Encode(failed));
+  }
+
+  /// Waits until the guest ends or one of its limits is reached. False when it never started.
+  bool Watch(const Run& run, int cpu_fd, std::uint64_t begin, Ended& ended, Failed& failed) {
+    const std::uint64_t deadline = begin + run.wall_nanoseconds;
+    while (true) {
+      const std::uint64_t now = Now();
+      std::uint64_t next = deadline;
+      if (now >= deadline) {
+        ended.kind = EndKind::kWallTime;
+        return true;
+      }
+      if (cpu_fd >= 0 && run.cpu_nanoseconds > 0) {
+        const std::uint64_t used = ReadCpu(cpu_fd);
+        if (used >= run.cpu_nanoseconds) {
+          ended.kind = EndKind::kCpuTime;
+          return true;
+        }
+        // The earliest moment at which the rest can be used up.
+        const std::uint64_t left = run.cpu_nanoseconds - used;
+        next = std::min(next, now + left * 1000 / (run.cpu_nanoseconds_per_second / 1'000'000));
+      }
+      pollfd polled[2] = {{pod_.socket, POLLIN, 0}, {kServer, POLLIN, 0}};
+      const timespec wait = {static_cast<time_t>((next - now) / 1'000'000'000U),
+                             static_cast<long>((next - now) % 1'000'000'000U)};
+      if (::ppoll(polled, 2, &wait, nullptr) <= 0) continue;
+      if (polled[0].revents != 0) return TakeEnd(ended, failed);
+      if (polled[1].revents != 0 && !StillWanted()) {
+        ended.kind = EndKind::kKilled;
+        return true;
+      }
+    }
+  }
+
+  /// What the pod says about its guest.
+  bool TakeEnd(Ended& ended, Failed& failed) const {
+    Received received;
+    if (Receive(pod_.socket, received)) {
+      if (Decode(received.bytes, ended)) return true;
+      if (Decode(received.bytes, failed)) return false;
+    }
+    // The pod's init is gone without a word: something outside killed it.
+    ended.kind = EndKind::kSignalled;
+    ended.signal = SIGKILL;
+    return true;
+  }
+
+  /// A message of the server during a run can only be a signal. Its end closing ends everything.
+  bool StillWanted() {
+    Received received;
+    if (!Receive(kServer, received)) Leave();
+    Signal signal;
+    if (!Decode(received.bytes, signal)) return true;
+    if (signal.number == SIGKILL) return false;
+    ::kill(pod_.pid, signal.number);  // its init passes it on
+    return true;
+  }
+
+  std::vector<Operation> scratch_;
+  std::string seccomp_;
+  Pod pod_;
+};
+
+/// The slot's namespaces. The server then writes the uid map, which needs rights that we no longer
+/// have.
+int EnterNamespaces() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "polybox-slot");
+  ::setsid();
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0) return errno;
+  // The server must be able to write our maps.
+  return ::prctl(PR_SET_DUMPABLE, 1) == 0 ? 0 : errno;
+}
+
+}  // namespace
+}  // namespace polybox::jail::init
+
+int main() {
+  namespace init = polybox::jail::init;
+  const int error = init::EnterNamespaces();
+  const bool sent =
+      init::Send(3, error == 0 ? init::Encode(init::MessageKind::kDone)
+                               : init::Encode(init::Failed{init::Stage::kNamespaces, error, -1}));
+  if (error != 0 || !sent) return 1;
+  init::SlotInit().Serve();
+}

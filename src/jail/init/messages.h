@@ -1,0 +1,28 @@
+// Sending and receiving messages with descriptors over a SEQPACKET socket. Used by both sides; any
+// thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace polybox::jail::init {
+
+/// A received message and the descriptors that came with it, which are closed with it.
+struct Received {
+  std::string bytes;
+  std::vector<int> fds;
+
+  Received() = default;
+  Received(const Received&) = delete;
+  Received& operator=(const Received&) = delete;
+  ~Received();
+};
+
+/// One message from `socket`. False when the other side is gone, or sent what cannot be one of
+/// ours.
+bool Receive(int socket, Received& received);
+/// False when it could not be sent. The descriptors stay the caller's.
+bool Send(int socket, std::string_view bytes, const std::vector<int>& fds = {});
+
+}  // namespace polybox::jail::init

@@ -1,0 +1,264 @@
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "jail/init/slot.h"
+
+namespace polybox::jail::init {
+namespace {
+
+// What tells about the host and no program needs. Bound over with /dev/null.
+constexpr const char* kMasked[] = {"/proc/kcore",         "/proc/keys",       "/proc/key-users",
+                                   "/proc/timer_list",    "/proc/kmsg",       "/proc/kallsyms",
+                                   "/proc/sysrq-trigger", "/proc/kpagecount", "/proc/config.gz"};
+
+int MountProc() {
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return errno;
+  for (const char* path : kMasked) {
+    if (::mount("/dev/null", path, nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT) return errno;
+  }
+  return 0;
+}
+
+int DropCapabilities() {
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno;
+  }
+  return 0;
+}
+
+int ClearCapabilitySets() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
+}
+
+int BecomeGuest() {
+  // Where the guest's uid is the only one there is, these change nothing and are refused without
+  // harm.
+  if (::getuid() != kGuestId) {
+    if (::setgroups(0, nullptr) != 0) return errno;
+    if (::setresgid(kGuestId, kGuestId, kGuestId) != 0) return errno;
+    if (::setresuid(kGuestId, kGuestId, kGuestId) != 0) return errno;
+  }
+  if (const int error = ClearCapabilitySets()) return error;
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+int InstallFilter(const std::string& seccomp) {
+  sock_fprog program = {
+      static_cast<unsigned short>(seccomp.size() / sizeof(sock_filter)),
+      reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp.data())),
+  };
+  if (program.len == 0) return 0;
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
+}
+
+void ResetSignals() {
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// One CPU, the one we are on: the scheduler has just chosen it.
+int StayOnOneCpu() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// All that happens between fork and exec; returns only on failure.
+Failed BecomeProgram(const Run& run, const std::vector<int>& fds, const std::string& seccomp) {
+  const auto fail = [](Stage stage, int index = -1) { return Failed{stage, errno, index}; };
+  ::setsid();
+  for (std::uint32_t i = 0; i < run.join_count; ++i) {
+    if (::write(fds[3 + i], "0", 1) != 1) return fail(Stage::kCgroup, static_cast<int>(i));
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (::dup2(fds[static_cast<std::size_t>(i)], i) < 0) return fail(Stage::kStdio, i);
+  }
+  if (::chdir(run.directory.c_str()) != 0) return fail(Stage::kDirectory);
+  ::setpriority(PRIO_PROCESS, 0, 19);
+  if (run.one_cpu) {
+    if (const int error = StayOnOneCpu()) return {Stage::kLimits, error, -1};
+  }
+  for (std::size_t i = 0; i < run.limits.size(); ++i) {
+    const rlimit64 limit = {run.limits[i].value, run.limits[i].value};
+    if (::setrlimit64(static_cast<__rlimit_resource>(run.limits[i].resource), &limit) != 0) {
+      return fail(Stage::kLimits, static_cast<int>(i));
+    }
+  }
+  ResetSignals();
+  ::umask(022);
+  ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+  const std::vector<char*> argv = Pointers(run.argv);
+  const std::vector<char*> env = Pointers(run.env);
+  if (const int error = BecomeGuest()) return {Stage::kDrop, error, -1};
+  if (const int error = InstallFilter(seccomp)) return {Stage::kSeccomp, error, -1};
+  ::execve(argv[0], argv.data(), env.data());
+  return fail(Stage::kExec);
+}
+
+// What a terminal sends, and what asks a program to end.
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+volatile pid_t guest_pid = -1;
+
+void PassOn(int signal) {
+  if (guest_pid > 0) ::kill(guest_pid, signal);
+}
+
+/// PID 1 of the pod after the guest has started: reaps, and says how the guest ended.
+[[noreturn]] void ReapUntilGuestEnds(pid_t guest, int socket) {
+  int status = 0;
+  pid_t ended = -1;
+  do {
+    ended = ::waitpid(-1, &status, 0);
+  } while (ended != guest && (ended > 0 || errno == EINTR));
+  Ended message;
+  if (WIFSIGNALED(status)) {
+    message.kind = EndKind::kSignalled;
+    message.signal = WTERMSIG(status);
+  } else {
+    message.exit_code = WEXITSTATUS(status);
+  }
+  Send(socket, Encode(message));
+  ::_exit(0);
+}
+
+/// Starts the guest and becomes its init. What went wrong before exec is reported instead of an
+/// end.
+[[noreturn]] void RunGuest(const Received& received, int socket, const std::string& seccomp) {
+  Run run;
+  if (!Decode(received.bytes, run) || received.fds.size() < 3 + run.join_count) {
+    Send(socket, Encode(Failed{Stage::kMessage, EBADMSG, -1}));
+    ::_exit(0);
+  }
+  int failure[2];
+  if (::pipe2(failure, O_CLOEXEC) != 0) ::_exit(0);
+  for (const int signal : kPassedOn) ::signal(signal, PassOn);
+  const pid_t guest = ::fork();
+  guest_pid = guest;
+  if (guest == 0) {
+    const Failed failed = BecomeProgram(run, received.fds, seccomp);
+    const ssize_t ignored = ::write(failure[1], &failed, sizeof failed);
+    (void)ignored;
+    ::_exit(127);
+  }
+  ::close(failure[1]);
+  for (const int fd : received.fds) ::close(fd);
+  Failed failed;
+  if (guest < 0) {
+    Send(socket, Encode(Failed{Stage::kPod, errno, -1}));
+    ::_exit(0);
+  }
+  if (::read(failure[0], &failed, sizeof failed) == sizeof failed) {
+    Send(socket, Encode(failed));
+    ::_exit(0);
+  }
+  ::close(failure[0]);
+  ReapUntilGuestEnds(guest, socket);
+}
+
+/// The pod's PID 1, from its first instruction. Reports that it is ready, then waits for its one
+/// guest.
+[[noreturn]] void PodInit(int socket, const std::string& seccomp) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "polybox-pod");
+  int error = MountProc();
+  if (error == 0) error = DropCapabilities();
+  if (error != 0) {
+    Send(socket, Encode(Failed{Stage::kPod, error, -1}));
+    ::_exit(0);
+  }
+  Send(socket, Encode(MessageKind::kDone));
+  Received received;
+  if (!Receive(socket, received)) ::_exit(0);
+  RunGuest(received, socket, seccomp);
+}
+
+std::uint64_t Nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000U;
+}
+
+}  // namespace
+
+StepResult MakePod(const std::string& seccomp, Pod& pod) {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return StepResult::Failure(Stage::kPod, errno);
+  }
+  int pidfd = -1;
+  clone_args args{};
+  args.flags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_PIDFD;
+  args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  args.exit_signal = SIGCHLD;
+  const long pid = ::syscall(SYS_clone3, &args, sizeof args);
+  if (pid == 0) {
+    // The pod must not hold the way to the server: a guest's init has no business there.
+    ::close(sockets[0]);
+    PodInit(sockets[1], seccomp);
+  }
+  const int error = errno;
+  ::close(sockets[1]);
+  if (pid < 0) {
+    ::close(sockets[0]);
+    return StepResult::Failure(Stage::kPod, error);
+  }
+  pod = {static_cast<pid_t>(pid), pidfd, sockets[0]};
+  Received ready;
+  if (Receive(pod.socket, ready) && KindOf(ready.bytes) == MessageKind::kDone) return {};
+  StepResult result = StepResult::Failure(Stage::kPod, EPROTO);
+  if (!ready.bytes.empty()) Decode(ready.bytes, result.failed);
+  EndPod(pod, nullptr);
+  return result;
+}
+
+void EndPod(Pod& pod, Ended* ended) {
+  if (!pod.exists()) return;
+  ::kill(pod.pid, SIGKILL);
+  rusage usage{};
+  int status = 0;
+  while (::wait4(pod.pid, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  if (ended != nullptr) {
+    ended->user_nanoseconds = Nanoseconds(usage.ru_utime);
+    ended->system_nanoseconds = Nanoseconds(usage.ru_stime);
+    ended->largest_resident_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U;
+  }
+  ::close(pod.pidfd);
+  ::close(pod.socket);
+  ::umount2("/proc", MNT_DETACH);
+  pod = {};
+}
+
+}  // namespace polybox::jail::init

@@ -1,0 +1,184 @@
+// The messages between the server and a slot init, over a SEQPACKET socket, descriptors beside
+// them:
+//
+//   server                                slot init
+//   Setup{operations} + trees      ─▸     builds the slot's root, once
+//                                  ◂─     Done | Failed
+//   Files{...} + content           ─▸     writes the run's files into the working directory
+//                                  ◂─     Done | Failed
+//   Run{argv, limits, ...} + stdio ─▸     starts the guest in the pod that waits for it
+//                                  ◂─     Ended{status, usage} | Failed
+//   Signal{number}                 ─▸     (during a run; the answer is still Ended)
+//   Wipe                           ─▸     empties the scratch space, makes the next pod
+//                                  ◂─     Done | Failed
+//
+// The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jail/init/wire.h"
+
+namespace polybox::jail::init {
+
+enum class MessageKind : std::uint8_t {
+  kSetup,
+  kFiles,
+  kRun,
+  kSignal,
+  kWipe,
+  kDone,
+  kFailed,
+  kEnded
+};
+
+/// The largest message; argv and environment must fit.
+inline constexpr std::size_t kLargestMessage = 192 * 1024;
+inline constexpr std::size_t kMostDescriptors = 64;
+
+/// What a step of building the slot's root does.
+enum class OperationKind : std::uint8_t {
+  kRoot,          ///< A new tmpfs root over `/proc`; the current directory is in it from here on.
+  kDirectory,     ///< mkdir -p target.
+  kSymlink,       ///< target -> source.
+  kFile,          ///< A small file with the content `source`.
+  kBind,          ///< Mounts what descriptor `tree` stands for, or the path `source`, on target.
+  kTmpfs,         ///< A size- and inode-limited tmpfs on target.
+  kKeepProc,      ///< Keeps the host's /proc mounted where nobody can reach it: see plan.cc.
+  kPivot,         ///< Makes the new root `/` and lets the old one go.
+  kReadOnlyRoot,  ///< Nothing can be added to the root from here on.
+  kHostName,      ///< Sets it to `source`.
+};
+
+/// Paths are relative to the new root. `tree` is an index into the descriptors of the message.
+struct Operation {
+  OperationKind kind = OperationKind::kRoot;
+  std::string target;
+  std::string source;
+  std::int32_t tree = -1;
+  /// MS_* for mounts.
+  std::uint64_t flags = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t inodes = 0;
+  std::uint32_t mode = 0;
+  /// kBind: the target is a file, not a directory.
+  bool is_file = false;
+
+  bool operator==(const Operation&) const = default;
+};
+
+struct Setup {
+  std::vector<Operation> operations;
+  /// Directories that are emptied between runs.
+  std::vector<std::string> scratch;
+  /// The filter that every guest gets: an array of sock_filter.
+  std::string seccomp;
+  /// Whether uid 0 of the namespace is mapped beside the guest's (full), or the guest's alone
+  /// (rootless).
+  bool has_root = false;
+};
+
+struct ResourceLimit {
+  std::int32_t resource = 0;
+  std::uint64_t value = 0;
+};
+
+/// Descriptors of the message, in order: stdin, stdout, stderr, then `join_count` cgroup files to
+/// join by writing "0", then cpuacct.usage if `watch_cpu`.
+struct Run {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string directory;
+  std::vector<ResourceLimit> limits;
+  std::uint64_t wall_nanoseconds = 0;
+  /// Of all processes together; 0 is no limit.
+  std::uint64_t cpu_nanoseconds = 0;
+  std::uint64_t cpu_nanoseconds_per_second = 1'000'000'000;
+  std::uint32_t join_count = 0;
+  bool watch_cpu = false;
+  bool one_cpu = false;
+};
+
+/// SIGKILL ends the run at once, whatever is in it; another signal goes to the guest.
+struct Signal {
+  std::int32_t number = 0;
+};
+
+/// How the run ended, as far as the slot init sees it.
+enum class EndKind : std::uint8_t { kExited, kSignalled, kWallTime, kCpuTime, kKilled };
+
+struct Ended {
+  EndKind kind = EndKind::kExited;
+  std::int32_t exit_code = 0;
+  std::int32_t signal = 0;
+  std::uint64_t wall_nanoseconds = 0;
+  std::uint64_t user_nanoseconds = 0;
+  std::uint64_t system_nanoseconds = 0;
+  /// Of the largest process, from rusage; the cgroup's figure is better where there is one.
+  std::uint64_t largest_resident_bytes = 0;
+};
+
+/// The step that failed. A static table in protocol.cc names them for messages.
+enum class Stage : std::uint8_t {
+  kMessage,     ///< A message could not be understood.
+  kNamespaces,  ///< Unsharing or joining a namespace.
+  kIdentity,    ///< Becoming uid 0 of the namespace.
+  kOperation,   ///< Operation `index` of the plan.
+  kFiles,       ///< Writing file `index`.
+  kWipe,        ///< Emptying scratch directory `index`.
+  kPod,         ///< Making the pod: its namespaces and /proc.
+  kCgroup,      ///< Joining cgroup `index`.
+  kStdio,       ///< Putting the standard streams in place.
+  kLimits,      ///< Resource limit `index`.
+  kDrop,        ///< Giving up identity and capabilities.
+  kSeccomp,     ///< Installing the filter.
+  kDirectory,   ///< Entering the working directory.
+  kExec,        ///< Executing the program.
+};
+
+struct Failed {
+  Stage stage = Stage::kMessage;
+  std::int32_t error = 0;
+  std::int32_t index = -1;
+};
+
+/// A file, or with S_IFLNK in its mode a link to its content.
+struct FileHeader {
+  std::string name;
+  std::uint32_t mode = 0644;
+  std::uint64_t size = 0;
+};
+
+/// The descriptor of the message holds the contents one after the other.
+struct Files {
+  std::string directory;
+  std::vector<FileHeader> files;
+};
+
+std::string Encode(const Setup& message);
+std::string Encode(const Files& message);
+std::string Encode(const Run& message);
+std::string Encode(const Signal& message);
+std::string Encode(const Ended& message);
+std::string Encode(const Failed& message);
+/// A message without content.
+std::string Encode(MessageKind kind);
+
+/// False when the bytes are not such a message.
+bool Decode(std::string_view bytes, Setup& message);
+bool Decode(std::string_view bytes, Files& message);
+bool Decode(std::string_view bytes, Run& message);
+bool Decode(std::string_view bytes, Signal& message);
+bool Decode(std::string_view bytes, Ended& message);
+bool Decode(std::string_view bytes, Failed& message);
+
+/// Its first byte; `bytes` is not empty.
+inline MessageKind KindOf(std::string_view bytes) {
+  return static_cast<MessageKind>(bytes[0]);
+}
+
+const char* StageName(Stage stage);
+
+}  // namespace polybox::jail::init

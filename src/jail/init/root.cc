@@ -1,0 +1,169 @@
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+#include <linux/mount.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+
+#include "jail/init/slot.h"
+
+namespace polybox::jail::init {
+namespace {
+
+// The new root is assembled over /proc: a directory that every host has. The current directory is
+// in it, and all targets are relative to that, so that the same path works before and after the
+// pivot.
+constexpr const char* kAssembly = "/proc";
+
+int OrErrno(long result) {
+  return result < 0 ? errno : 0;
+}
+
+/// mkdir -p; what exists is fine.
+int MakeDirectories(const std::string& path) {
+  for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (!part.empty() && ::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) return errno;
+    if (slash == std::string::npos) return 0;
+  }
+}
+
+int MakeParent(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? 0 : MakeDirectories(path.substr(0, slash));
+}
+
+int WriteSmallFile(const Operation& operation) {
+  if (const int error = MakeParent(operation.target)) return error;
+  const int fd = ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return errno;
+  const int error = OrErrno(::write(fd, operation.source.data(), operation.source.size()));
+  ::fchmod(fd, operation.mode);
+  ::close(fd);
+  return error;
+}
+
+int MakeRoot(const Operation& operation) {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
+  // The host's /proc is still needed (see kKeepProc), so it is opened before it is covered.
+  char options[64];
+  std::snprintf(options, sizeof options, "mode=755,size=%llu,nr_inodes=%llu",
+                static_cast<unsigned long long>(operation.bytes),
+                static_cast<unsigned long long>(operation.inodes));
+  if (::mount("polybox", kAssembly, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return errno;
+  return OrErrno(::chdir(kAssembly));
+}
+
+/// A bind needs its flags set in a second step.
+int BindPath(const Operation& operation) {
+  if (::mount(operation.source.c_str(), operation.target.c_str(), nullptr, MS_BIND | MS_REC,
+              nullptr) != 0) {
+    return errno;
+  }
+  // Flags that the host's mount has are locked in a user namespace: leaving one out is refused.
+  struct statvfs info{};
+  if (::statvfs(operation.target.c_str(), &info) != 0) return errno;
+  unsigned long flags = MS_BIND | MS_REMOUNT | operation.flags;
+  for (const auto& [shown, flag] : {std::pair<unsigned long, unsigned long>{ST_NOSUID, MS_NOSUID},
+                                    {ST_NODEV, MS_NODEV},
+                                    {ST_NOEXEC, MS_NOEXEC},
+                                    {ST_RDONLY, MS_RDONLY}}) {
+    if ((info.f_flag & shown) != 0) flags |= flag;
+  }
+  return OrErrno(::mount(nullptr, operation.target.c_str(), nullptr, flags, nullptr));
+}
+
+int Bind(const Operation& operation, const std::vector<int>& trees) {
+  if (operation.is_file) {
+    if (const int error = MakeParent(operation.target)) return error;
+    const int fd = ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) return errno;
+    ::close(fd);
+  } else if (const int error = MakeDirectories(operation.target)) {
+    return error;
+  }
+  if (operation.tree < 0) return BindPath(operation);
+  const auto index = static_cast<std::size_t>(operation.tree);
+  if (index >= trees.size()) return EBADF;
+  // The server has set the flags on the detached tree already.
+  return OrErrno(::syscall(SYS_move_mount, trees[index], "", AT_FDCWD, operation.target.c_str(),
+                           MOVE_MOUNT_F_EMPTY_PATH));
+}
+
+/// Our own, kept where it is covered at once: a fresh /proc is only granted to a mount namespace
+/// that has a fully visible one already.
+int KeepProc(const Operation& operation, int host_proc) {
+  if (const int error = MakeDirectories(operation.target)) return error;
+  if (::syscall(SYS_move_mount, host_proc, "", AT_FDCWD, operation.target.c_str(),
+                MOVE_MOUNT_F_EMPTY_PATH) != 0) {
+    return errno;
+  }
+  return OrErrno(::mount("polybox", operation.target.c_str(), "tmpfs",
+                         MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k,mode=000"));
+}
+
+int Pivot() {
+  if (::syscall(SYS_pivot_root, ".", ".") != 0) return errno;
+  if (::umount2(".", MNT_DETACH) != 0) return errno;
+  return OrErrno(::chdir("/"));
+}
+
+int Execute(const Operation& operation, const std::vector<int>& trees, int host_proc) {
+  switch (operation.kind) {
+    case OperationKind::kRoot:
+      return MakeRoot(operation);
+    case OperationKind::kDirectory:
+      return MakeDirectories(operation.target);
+    case OperationKind::kSymlink:
+      if (const int error = MakeParent(operation.target)) return error;
+      return OrErrno(::symlink(operation.source.c_str(), operation.target.c_str()));
+    case OperationKind::kFile:
+      return WriteSmallFile(operation);
+    case OperationKind::kBind:
+      return Bind(operation, trees);
+    case OperationKind::kTmpfs:
+      if (const int error = MakeDirectories(operation.target)) return error;
+      return MountTmpfs(operation, operation.target);
+    case OperationKind::kKeepProc:
+      return KeepProc(operation, host_proc);
+    case OperationKind::kPivot:
+      return Pivot();
+    case OperationKind::kReadOnlyRoot:
+      return OrErrno(::mount(nullptr, "/", nullptr,
+                             MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr));
+    case OperationKind::kHostName:
+      return OrErrno(::sethostname(operation.source.data(), operation.source.size()));
+  }
+  return ENOSYS;
+}
+
+}  // namespace
+
+int MountTmpfs(const Operation& operation, const std::string& target) {
+  char options[128];
+  std::snprintf(options, sizeof options, "mode=%o,uid=%u,gid=%u,size=%llu,nr_inodes=%llu",
+                operation.mode, kGuestId, kGuestId,
+                static_cast<unsigned long long>(operation.bytes),
+                static_cast<unsigned long long>(operation.inodes));
+  return OrErrno(::mount("polybox", target.c_str(), "tmpfs", operation.flags, options));
+}
+
+StepResult BuildRoot(const std::vector<Operation>& operations, const std::vector<int>& trees) {
+  const int host_proc = static_cast<int>(::syscall(
+      SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  if (host_proc < 0) return StepResult::Failure(Stage::kNamespaces, errno);
+  StepResult result;
+  for (std::size_t i = 0; i < operations.size() && result.ok; ++i) {
+    const int error = Execute(operations[i], trees, host_proc);
+    if (error != 0) result = StepResult::Failure(Stage::kOperation, error, static_cast<int>(i));
+  }
+  ::close(host_proc);
+  return result;
+}
+
+}  // namespace polybox::jail::init

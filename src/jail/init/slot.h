@@ -1,0 +1,58 @@
+// The parts of a slot init. It is a small, single-threaded, static program that holds the
+// namespaces of one slot and starts one guest after another in it. Nothing of it runs with more
+// rights than the slot's user namespace gives.
+//
+//   root.cc    builds the slot's root file system from the plan
+//   pod.cc     makes the fresh namespaces that a run needs, ahead of time, and starts the guest in
+//   them scratch.cc writes a run's files and empties the scratch space after it main.cc    answers
+//   the server
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "jail/init/messages.h"
+#include "jail/init/protocol.h"
+
+namespace polybox::jail::init {
+
+/// Inside every slot the guest has this uid and gid.
+inline constexpr unsigned kGuestId = 65534;
+
+/// A failure to report, or nothing: stage kExec with error 0 never happens.
+struct StepResult {
+  bool ok = true;
+  Failed failed;
+
+  static StepResult Failure(Stage stage, int error, int index = -1) {
+    return {false, {stage, error, index}};
+  }
+};
+
+// root.cc
+StepResult BuildRoot(const std::vector<Operation>& operations, const std::vector<int>& trees);
+/// Mounts the tmpfs of `operation` on its target, which must exist; 0 or errno.
+int MountTmpfs(const Operation& operation, const std::string& target);
+
+// scratch.cc
+StepResult WriteFiles(const Files& files, int content);
+StepResult EmptyScratch(const std::vector<Operation>& scratch);
+
+// pod.cc
+/// A PID and an IPC namespace with their own init and /proc, waiting for a guest.
+struct Pod {
+  pid_t pid = -1;
+  int pidfd = -1;
+  int socket = -1;
+
+  bool exists() const { return pid > 0; }
+};
+
+StepResult MakePod(const std::string& seccomp, Pod& pod);
+/// Kills all that is in it, reaps it and forgets it. The usage of all its processes goes to
+/// `ended`, if given.
+void EndPod(Pod& pod, Ended* ended);
+
+}  // namespace polybox::jail::init

@@ -1,0 +1,23 @@
+// The system call policy: policies/seccomp.toml as rules. The file says what each rule is for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/embedded_file.h"
+#include "base/result.h"
+#include "sys/seccomp.h"
+
+namespace polybox::jail {
+
+/// The policy files of the repository, as compiled into the binary.
+std::span<const EmbeddedFile> PolicyFiles();
+
+/// Every problem of the file is in the error, one per line: `file:line: ...`.
+Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::string& file);
+
+/// The policy that every guest runs under.
+Result<sys::SeccompRules> BuiltinSeccompRules();
+
+}  // namespace polybox::jail

@@ -1,0 +1,302 @@
+#include "jail/slot.h"
+
+#include <array>
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <linux/mount.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/files.h"
+#include "base/scope_exit.h"
+#include "jail/init/messages.h"
+#include "jail/init/protocol.h"
+#include "jail/init_image.h"
+#include "jail/plan.h"
+
+namespace polybox::jail {
+namespace {
+
+// Host uids of guests: far from those of people and of subordinate ranges. Two per slot (the
+// namespace's root and the guest), 256 per server, servers apart by their pid.
+constexpr unsigned kFirstUid = 0x70000000;
+
+unsigned SlotUid(unsigned number) {
+  const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
+  return kFirstUid + server * 256 + (number % 128) * 2;
+}
+
+struct Started {
+  pid_t pid = -1;
+  UniqueFd socket;
+};
+
+/// Starts the slot init with its end of the socket as descriptor 3.
+Result<Started> StartInit() {
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error::FromErrno("make a socket for the slot init");
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
+  std::string name = "polybox-slot";
+  std::array<char*, 2> argv = {name.data(), nullptr};
+  std::array<char*, 1> env = {nullptr};
+  pid_t pid = -1;
+  const std::string path = fmt::format("/proc/self/fd/{}", image.get());
+  const int failed = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, argv.data(), env.data());
+  if (failed != 0) return Error::FromErrno("start the slot init", failed);
+  return Started{pid, std::move(ours)};
+}
+
+Status WriteMap(pid_t pid, const char* file, const std::string& text) {
+  const std::string path = fmt::format("/proc/{}/{}", pid, file);
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_WRONLY));
+  return WriteAll(fd.get(), text).In("write " + path);
+}
+
+/// In `full` the namespace's root and the guest are two host uids of the slot's own; in `rootless`
+/// the guest is us.
+Status MapIds(pid_t pid, Grade grade, unsigned number) {
+  if (grade == Grade::kFull) {
+    const unsigned uid = SlotUid(number);
+    const std::string map = fmt::format("0 {} 1\n65534 {} 1\n", uid, uid + 1);
+    POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", map));
+    return WriteMap(pid, "gid_map", map);
+  }
+  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "setgroups", "deny"));
+  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", fmt::format("65534 {} 1\n", ::geteuid())));
+  return WriteMap(pid, "gid_map", fmt::format("65534 {} 1\n", ::getegid()));
+}
+
+/// A detached copy of a part of the host's file tree, with the flags that guests see it with.
+Result<UniqueFd> OpenTree(const Tree& tree, bool is_device) {
+  UniqueFd fd(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, tree.source.c_str(),
+                                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
+  if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_NOSUID;
+  attributes.attr_set |= is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
+  if (::syscall(SYS_mount_setattr, fd.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
+                sizeof attributes) != 0) {
+    return Error::FromErrno("make read-only " + tree.source);
+  }
+  return fd;
+}
+
+std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count();
+  return {{RLIMIT_AS, limits.address_space.count()},
+          {RLIMIT_FSIZE, limits.file_size.count()},
+          {RLIMIT_NOFILE, static_cast<std::uint64_t>(limits.open_files)},
+          {RLIMIT_STACK, limits.stack.count()},
+          {RLIMIT_CPU, static_cast<std::uint64_t>(seconds)},
+          {RLIMIT_CORE, 0},
+          {RLIMIT_MEMLOCK, 0},
+          {RLIMIT_MSGQUEUE, 0},
+          {RLIMIT_RTPRIO, 0}};
+}
+
+std::uint64_t Count(Duration duration) {
+  return static_cast<std::uint64_t>(duration.count());
+}
+
+std::string Sentence(const init::Failed& failed, const std::string& step) {
+  const std::string what = step.empty()
+                               ? init::StageName(failed.stage)
+                               : fmt::format("{} ({})", init::StageName(failed.stage), step);
+  return fmt::format("{}: {}", what, std::generic_category().message(failed.error));
+}
+
+Outcome FromEnded(const init::Ended& ended) {
+  Outcome outcome;
+  switch (ended.kind) {
+    case init::EndKind::kExited:
+      outcome.end = End::kExited;
+      break;
+    case init::EndKind::kSignalled:
+      // SIGXCPU is the kernel's word that RLIMIT_CPU is used up.
+      outcome.end = ended.signal == SIGXCPU ? End::kCpuLimit : End::kSignalled;
+      break;
+    case init::EndKind::kWallTime:
+      outcome.end = End::kTimedOut;
+      break;
+    case init::EndKind::kCpuTime:
+      outcome.end = End::kCpuLimit;
+      break;
+    case init::EndKind::kKilled:
+      outcome.end = End::kCancelled;
+      break;
+  }
+  outcome.exit_code = ended.exit_code;
+  outcome.signal = ended.signal;
+  outcome.wall = Duration(ended.wall_nanoseconds);
+  outcome.cpu_user = Duration(ended.user_nanoseconds);
+  outcome.cpu_system = Duration(ended.system_nanoseconds);
+  outcome.memory_peak = Bytes(ended.largest_resident_bytes);
+  return outcome;
+}
+
+}  // namespace
+
+Slot::Slot(Slot&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      socket_(std::move(other.socket_)),
+      cgroup_(std::move(other.cgroup_)),
+      steps_(std::move(other.steps_)) {}
+
+Slot::~Slot() {
+  if (pid_ < 0) return;
+  socket_.reset();
+  ::kill(pid_, SIGKILL);  // its pod goes with it
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<Slot> Slot::Make(const SlotOptions& options) {
+  std::optional<sys::SlotCgroup> cgroup;
+  if (options.cgroups != nullptr) {
+    POLYBOX_ASSIGN_OR_RETURN(cgroup,
+                             options.cgroups->MakeSlot(fmt::format("slot-{}", options.number)));
+  }
+  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit());
+  Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
+  POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
+  return slot;
+}
+
+Status Slot::SetUp(const SlotOptions& options) {
+  POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
+  POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.grade, options.number));
+  const Plan plan = MakePlan(options.spec);
+  std::vector<UniqueFd> owned;
+  std::vector<int> trees;
+  for (const Tree& tree : plan.trees) {
+    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree, tree.target.starts_with("/dev/")));
+    trees.push_back(fd.get());
+    owned.push_back(std::move(fd));
+  }
+  for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
+  const auto filter = options.seccomp.instructions();
+  init::Setup setup;
+  setup.operations = plan.operations;
+  setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  setup.has_root = options.spec.grade == Grade::kFull;
+  if (!init::Send(socket_.get(), init::Encode(setup), trees))
+    return Error::FromErrno("send the plan");
+  return AwaitDone("build");
+}
+
+Status Slot::AwaitDone(const std::string& intent) const {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
+  }
+  if (init::KindOf(received.bytes) == init::MessageKind::kDone) return {};
+  init::Failed failed;
+  if (!init::Decode(received.bytes, failed)) {
+    return Error(ErrorKind::kSystem, intent + ": the slot init does not make sense");
+  }
+  const auto index = static_cast<std::size_t>(failed.index);
+  const bool known = failed.stage == init::Stage::kOperation && index < steps_.size();
+  return Error(ErrorKind::kSystem, Sentence(failed, known ? steps_[index] : ""));
+}
+
+Status Slot::PutFiles(const std::vector<InputFile>& files) {
+  const UniqueFd content(::memfd_create("polybox-files", MFD_CLOEXEC));
+  if (!content.valid()) return Error::FromErrno("make a memfd for the files");
+  init::Files message;
+  message.directory = kWorkDirectory;
+  for (const InputFile& file : files) {
+    message.files.push_back({file.name, file.mode, file.content.size()});
+    POLYBOX_RETURN_IF_ERROR(WriteAll(content.get(), file.content).In("pack " + file.name));
+  }
+  if (::lseek(content.get(), 0, SEEK_SET) != 0) return Error::FromErrno("rewind the files");
+  if (!init::Send(socket_.get(), init::Encode(message), {content.get()})) {
+    return Error::FromErrno("send the files");
+  }
+  return AwaitDone("write the files");
+}
+
+Result<Outcome> Slot::Run(const RunRequest& request) {
+  init::Run run;
+  run.argv = request.argv;
+  run.env = request.env;
+  run.directory = request.directory;
+  run.limits = ResourceLimits(request.limits);
+  run.wall_nanoseconds = Count(request.limits.wall_time);
+  run.cpu_nanoseconds = Count(request.limits.cpu_time);
+  run.cpu_nanoseconds_per_second = Count(request.limits.cpu_per_second);
+  run.one_cpu = request.one_cpu;
+  std::vector<int> fds = {request.stdin_fd, request.stdout_fd, request.stderr_fd};
+  if (cgroup_) {
+    POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = request.limits.memory,
+                                                .swap = request.limits.swap,
+                                                .processes = request.limits.processes,
+                                                .cpu_per_second = request.limits.cpu_per_second}));
+    POLYBOX_RETURN_IF_ERROR(cgroup_->ResetCounters());
+    const std::vector<int> join = cgroup_->JoinFds();
+    run.join_count = static_cast<std::uint32_t>(join.size());
+    fds.insert(fds.end(), join.begin(), join.end());
+  }
+  if (!init::Send(socket_.get(), init::Encode(run), fds)) return Error::FromErrno("send the run");
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "the slot init is gone");
+  }
+  init::Ended ended;
+  if (init::Decode(received.bytes, ended)) {
+    Outcome outcome = FromEnded(ended);
+    FillUsage(outcome);
+    return outcome;
+  }
+  init::Failed failed;
+  if (!init::Decode(received.bytes, failed)) {
+    return Error(ErrorKind::kSystem, "the slot init does not make sense");
+  }
+  Outcome outcome;
+  outcome.end = End::kSetupFailed;
+  const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
+  outcome.setup_failure = Sentence(failed, step);
+  return outcome;
+}
+
+void Slot::FillUsage(Outcome& outcome) const {
+  if (!cgroup_) return;
+  const Result<sys::CgroupUsage> usage = cgroup_->ReadUsage();
+  if (!usage.ok()) return;
+  if (usage->cpu_user) outcome.cpu_user = usage->cpu_user;
+  if (usage->cpu_system) outcome.cpu_system = usage->cpu_system;
+  outcome.memory_peak = usage->memory_peak;
+  outcome.processes_peak = usage->processes_peak;
+  outcome.oom_kills = usage->oom_kills.value_or(0);
+  const bool killed = outcome.end == End::kSignalled && outcome.signal == SIGKILL;
+  if (killed && outcome.oom_kills > 0) outcome.end = End::kOutOfMemory;
+}
+
+Status Slot::Reset() {
+  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kWipe))) {
+    return Error::FromErrno("ask for a wipe");
+  }
+  POLYBOX_RETURN_IF_ERROR(AwaitDone("wipe"));
+  return cgroup_ ? cgroup_->DropLeftovers() : Status();
+}
+
+void Slot::Signal(int number) const {
+  init::Send(socket_.get(), init::Encode(init::Signal{number}));
+}
+
+}  // namespace polybox::jail

@@ -1,0 +1,104 @@
+// A slot: a jail that already exists. It is made once (20 ms at most) and takes one run after
+// another; between runs its scratch space is emptied and the next run's namespaces are made ahead.
+// One thread at a time per slot.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "base/units.h"
+#include "jail/outcome.h"
+#include "jail/spec.h"
+#include "sys/cgroup.h"
+#include "sys/seccomp.h"
+
+namespace polybox::jail {
+
+struct RunLimits {
+  Duration wall_time = std::chrono::seconds(30);
+  Duration cpu_time = std::chrono::seconds(30);
+  Bytes memory = Bytes::MiB(256);
+  Bytes swap;
+  Bytes address_space = Bytes::MiB(1024);
+  Bytes file_size = Bytes::MiB(64);
+  std::int64_t open_files = 64;
+  std::int64_t processes = 32;
+  Bytes stack = Bytes::MiB(8);
+  Duration cpu_per_second = std::chrono::milliseconds(900);
+};
+
+struct RunRequest {
+  /// argv[0] is a path in the jail.
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string directory = kWorkDirectory;
+  RunLimits limits;
+  bool one_cpu = false;
+  /// Borrowed: what the guest gets as its standard streams.
+  int stdin_fd = -1;
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+};
+
+struct InputFile {
+  /// Relative to the working directory; directories are made.
+  std::string name;
+  /// With S_IFLNK in the mode: where the link points.
+  std::string content;
+  std::uint32_t mode = 0644;
+};
+
+struct SlotOptions {
+  Spec spec;
+  sys::SeccompProgram seccomp;
+  /// Where the slot's cgroup is made; null in grades without cgroups. Must outlive the slot.
+  const sys::CgroupHome* cgroups = nullptr;
+  /// Distinguishes the slots of this process; it decides the host uid of the guests.
+  unsigned number = 0;
+};
+
+class Slot {
+ public:
+  /// An error names the step of the plan that failed and why.
+  static Result<Slot> Make(const SlotOptions& options);
+  Slot(Slot&& other) noexcept;
+  Slot& operator=(Slot&&) = delete;
+  /// Ends the slot and all that runs in it.
+  ~Slot();
+
+  /// Before a run: puts the files into the working directory.
+  Status PutFiles(const std::vector<InputFile>& files);
+  /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
+  /// guest that could not be started is an Outcome.
+  Result<Outcome> Run(const RunRequest& request);
+  /// After the last step of a session: nothing of it is left for the next. An error means: replace
+  /// the slot.
+  Status Reset();
+
+  /// Sends a signal to the guest that Run() is waiting for; SIGKILL ends the whole run. Any thread.
+  void Signal(int number) const;
+  pid_t pid() const { return pid_; }
+
+ private:
+  Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup)
+      : pid_(pid), socket_(std::move(socket)), cgroup_(std::move(cgroup)) {}
+
+  Status SetUp(const SlotOptions& options);
+  /// Waits for Done; a Failed becomes an error with its step.
+  Status AwaitDone(const std::string& intent) const;
+  void FillUsage(Outcome& outcome) const;
+
+  pid_t pid_ = -1;
+  UniqueFd socket_;
+  std::optional<sys::SlotCgroup> cgroup_;
+  /// For naming the step that failed.
+  std::vector<std::string> steps_;
+};
+
+}  // namespace polybox::jail

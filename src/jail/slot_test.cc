@@ -1,0 +1,165 @@
+// The slot on this host: these tests need what grade full needs, and skip with the reason
+// elsewhere.
+#include "jail/slot.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "base/files.h"
+#include "jail/seccomp_policy.h"
+#include "sys/cgroup_tree.h"
+
+namespace polybox::jail {
+namespace {
+
+struct Ran {
+  Outcome outcome;
+  std::string out;
+  std::string err;
+};
+
+/// One slot of grade full, shared by the tests of this file.
+class FullSlot : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "grade full needs root";
+    auto home = sys::CgroupHome::Make(sys::ReadCgroups());
+    ASSERT_TRUE(home.ok()) << home.error().message();
+    home_.emplace(std::move(home).value());
+    const auto rules = BuiltinSeccompRules();
+    ASSERT_TRUE(rules.ok()) << rules.error().message();
+    auto program = sys::CompileSeccomp(*rules);
+    ASSERT_TRUE(program.ok()) << program.error().message();
+    auto slot = Slot::Make({.spec = HostSpec(Grade::kFull),
+                            .seccomp = std::move(program).value(),
+                            .cgroups = &*home_,
+                            .number = 0});
+    ASSERT_TRUE(slot.ok()) << slot.error().message();
+    slot_.emplace(std::move(slot).value());
+  }
+
+  Ran RunArgv(const std::vector<std::string>& argv, const RunLimits& limits = {}) {
+    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    const UniqueFd out(::memfd_create("out", MFD_CLOEXEC));
+    const UniqueFd err(::memfd_create("err", MFD_CLOEXEC));
+    auto outcome = slot_->Run({.argv = argv,
+                               .env = {"PATH=/usr/bin:/bin", "HOME=/sandbox"},
+                               .directory = kWorkDirectory,
+                               .limits = limits,
+                               .one_cpu = false,
+                               .stdin_fd = null.get(),
+                               .stdout_fd = out.get(),
+                               .stderr_fd = err.get()});
+    EXPECT_TRUE(outcome.ok()) << outcome.error().message();
+    if (!outcome.ok()) return {};
+    ::lseek(out.get(), 0, SEEK_SET);
+    ::lseek(err.get(), 0, SEEK_SET);
+    return {std::move(outcome).value(), ReadAll(out.get(), Bytes::MiB(8)).value_or("?"),
+            ReadAll(err.get(), Bytes::MiB(8)).value_or("?")};
+  }
+  Ran Shell(const std::string& script, const RunLimits& limits = {}) {
+    return RunArgv({"/bin/sh", "-c", script}, limits);
+  }
+
+  std::optional<sys::CgroupHome> home_;
+  std::optional<Slot> slot_;
+};
+
+TEST_F(FullSlot, TheGuestIsAnUnprivilegedProcessTwoInItsOwnWorld) {
+  const Ran ran =
+      Shell("id -u; id -g; echo $$; pwd; hostname; ls /; cat /proc/1/comm; ls -d /proc/[0-9]*");
+  EXPECT_EQ(ran.outcome.end, End::kExited) << Explain(ran.outcome, Bytes(), Duration());
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.out.substr(0, 35), "65534\n65534\n2\n/sandbox\nsandbox\nbin\n") << ran.out;
+  EXPECT_NE(ran.out.find("polybox-pod"), std::string::npos) << ran.out;
+}
+
+TEST_F(FullSlot, ExitCodesAndSignalsAreTheGuestsOwn) {
+  EXPECT_EQ(Shell("exit 137").outcome.end, End::kExited);
+  EXPECT_EQ(Shell("exit 137").outcome.exit_code, 137);
+  const Ran killed = Shell("kill -SEGV $$");
+  EXPECT_EQ(killed.outcome.end, End::kSignalled);
+  EXPECT_EQ(killed.outcome.signal, SIGSEGV);
+}
+
+TEST_F(FullSlot, AProgramThatIsNotThereIsASetupFailureThatNamesIt) {
+  const Ran ran = RunArgv({"/no/such/program"});
+  EXPECT_EQ(ran.outcome.end, End::kSetupFailed);
+  EXPECT_EQ(ran.outcome.setup_failure,
+            "execute the program (/no/such/program): No such file or directory");
+}
+
+TEST_F(FullSlot, TheWallTimeEndsTheWholeTree) {
+  RunLimits limits;
+  limits.wall_time = std::chrono::milliseconds(200);
+  const Ran ran = Shell("sleep 30 & setsid sleep 30 & wait", limits);
+  EXPECT_EQ(ran.outcome.end, End::kTimedOut);
+  EXPECT_GE(ran.outcome.wall, limits.wall_time);
+  EXPECT_LT(ran.outcome.wall, limits.wall_time + std::chrono::milliseconds(500));
+}
+
+TEST_F(FullSlot, SignalsReachTheGuestAndAKillEndsAll) {
+  const std::jthread interrupter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    slot_->Signal(SIGINT);
+  });
+  const Ran asked = Shell("trap 'echo caught; exit 3' INT; while :; do sleep 0.01; done");
+  EXPECT_EQ(asked.out, "caught\n");
+  EXPECT_EQ(asked.outcome.exit_code, 3);
+  const std::jthread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    slot_->Signal(SIGKILL);
+  });
+  EXPECT_EQ(Shell("sleep 30").outcome.end, End::kCancelled);
+}
+
+TEST_F(FullSlot, MoreMemoryThanAllowedIsOutOfMemory) {
+  RunLimits limits;
+  limits.memory = Bytes::MiB(32);
+  const Ran ran = Shell("exec head -c 200000000 /dev/zero | exec tail", limits);
+  EXPECT_GT(ran.outcome.oom_kills, 0) << ran.err;
+  const Ran small = Shell("true", limits);
+  EXPECT_EQ(small.outcome.oom_kills, 0);
+  ASSERT_TRUE(small.outcome.memory_peak.has_value());
+  EXPECT_LT(*small.outcome.memory_peak, Bytes::MiB(8));
+}
+
+TEST_F(FullSlot, AForkBombHitsItsLimit) {
+  RunLimits limits;
+  limits.processes = 8;
+  limits.wall_time = std::chrono::seconds(2);
+  const Ran ran = Shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait", limits);
+  EXPECT_NE(ran.err.find("fork"), std::string::npos) << ran.err;
+}
+
+TEST_F(FullSlot, NothingOfOneSessionIsLeftForTheNext) {
+  ASSERT_TRUE(slot_->PutFiles({{"dir/input.txt", "hello", 0644}}).ok());
+  EXPECT_EQ(Shell("cat dir/input.txt; echo x > /tmp/left; echo y > /dev/shm/left; chmod 700 .").out,
+            "hello");
+  EXPECT_EQ(Shell("cat /tmp/left /dev/shm/left").out, "x\ny\n") << "the same session";
+  ASSERT_TRUE(slot_->Reset().ok());
+  const Ran after = Shell("ls -A . /tmp /dev/shm; stat -c %a .");
+  EXPECT_EQ(after.out, ".:\n\n/dev/shm:\n\n/tmp:\n755\n") << after.err;
+}
+
+TEST_F(FullSlot, TheHostIsOutOfReach) {
+  const Ran ran = Shell(
+      "cat /etc/shadow /root/.bashrc; ls /home /var /run /sys; touch /usr/x /x /etc/x; mount -t "
+      "tmpfs x /tmp; "
+      "cat /.kept/1/environ; ls /.kept");
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(FullSlot, ThereIsNoNetwork) {
+  const Ran ran =
+      Shell("cat /proc/net/dev | tail -n +3 | cut -d: -f1; exec 3<>/dev/tcp/127.0.0.1/80");
+  EXPECT_EQ(ran.out, "    lo\n") << ran.err;
+}
+
+}  // namespace
+}  // namespace polybox::jail

@@ -1,0 +1,151 @@
+// How a server's cgroups are named, and how those of dead servers are found and removed.
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include "base/files.h"
+#include "sys/cgroup_slot.h"
+
+namespace polybox::sys {
+namespace {
+
+constexpr std::string_view kPrefix = "polybox-";
+/// A home and its slots, and one level to spare. Guests make no cgroups: they see none.
+constexpr int kDeepest = 3;
+
+struct Process {
+  std::uint64_t pid = 0;
+  /// In clock ticks since boot: with the pid it names a process once and for all.
+  std::uint64_t start_time = 0;
+};
+
+/// `polybox-<pid>-<start time>` and nothing else.
+std::optional<Process> ParseHomeName(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  const std::size_t dash = name.find('-');
+  if (dash == std::string_view::npos || name.ends_with('\n')) return std::nullopt;
+  const auto pid = ParseCgroupNumber(name.substr(0, dash));
+  const auto start_time = ParseCgroupNumber(name.substr(dash + 1));
+  if (!pid || !start_time) return std::nullopt;
+  return Process{*pid, *start_time};
+}
+
+struct ProcessState {
+  char state = '?';
+  std::uint64_t start_time = 0;
+};
+
+/// A line of /proc/<pid>/stat. The name, in brackets, may hold anything, brackets included.
+std::optional<ProcessState> ParseStat(std::string_view line) {
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string_view::npos || line.size() < name_end + 3) return std::nullopt;
+  std::string_view rest = line.substr(name_end + 2);
+  const char state = rest[0];
+  constexpr int kFieldsBetween = 19;  // the state is field 3, the start time field 22
+  for (int field = 0; field < kFieldsBetween; ++field) {
+    const std::size_t space = rest.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(space + 1);
+  }
+  const auto start_time = ParseCgroupNumber(rest.substr(0, rest.find(' ')));
+  if (!start_time) return std::nullopt;
+  return ProcessState{state, *start_time};
+}
+
+/// When in doubt, yes.
+bool Lives(const Process& process) {
+  const auto line = ReadFile(fmt::format("/proc/{}/stat", process.pid));
+  if (!line.ok()) {
+    const int error = line.error().system_errno();
+    return error != ENOENT && error != ESRCH;
+  }
+  const auto found = ParseStat(*line);
+  if (!found) return true;
+  const bool ended = found->state == 'Z' || found->state == 'X';
+  return found->start_time == process.start_time && !ended;
+}
+
+struct CloseDirectory {
+  void operator()(DIR* stream) const { ::closedir(stream); }
+};
+
+/// The directories in the one open at `directory`.
+std::vector<std::string> Subdirectories(int directory) {
+  std::vector<std::string> names;
+  UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!own.valid()) return names;
+  const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(own.get()));
+  if (!stream) return names;
+  (void)own.release();  // the stream closes it
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+/// Removes the cgroup and those in it; 0 or the errno of the first that stays.
+int RemoveTree(int parent, const std::string& name, int depth) {
+  UniqueFd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return errno;
+  if (depth < kDeepest) {
+    for (const std::string& below : Subdirectories(directory.get())) {
+      if (const int error = RemoveTree(directory.get(), below, depth + 1)) return error;
+    }
+  }
+  return ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
+}
+
+/// Removes a home unless someone holds its lock, which is then no leftover.
+void SweepHome(int base, const std::string& base_path, const std::string& name,
+               CgroupSweep& sweep) {
+  const UniqueFd home(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!home.valid() || ::flock(home.get(), LOCK_EX | LOCK_NB) != 0) return;
+  const int error = RemoveTree(base, name, 1);
+  if (error == 0) {
+    ++sweep.removed;
+  } else {
+    sweep.kept.push_back(
+        fmt::format("{}/{}: {}", base_path, name, std::generic_category().message(error)));
+  }
+}
+
+}  // namespace
+
+std::string CgroupBase(const CgroupHierarchy& hierarchy) {
+  const std::string& own = hierarchy.own_directory;
+  const std::string leaf = fmt::format("/{}", kSelfLeaf);
+  const bool moved = hierarchy.version == CgroupVersion::kV2 && own.ends_with(leaf);
+  return moved ? own.substr(0, own.size() - leaf.size()) : own;
+}
+
+Result<std::string> CgroupHomeName() {
+  POLYBOX_ASSIGN_OR_RETURN(const std::string line, ReadFile("/proc/self/stat"));
+  const auto self = ParseStat(line);
+  if (!self) return Error(ErrorKind::kSystem, "/proc/self/stat: no start time");
+  return fmt::format("{}{}-{}", kPrefix, ::getpid(), self->start_time);
+}
+
+CgroupSweep SweepLeftovers(const std::vector<CgroupHierarchy>& hierarchies) {
+  CgroupSweep sweep;
+  if (!CgroupHomeName().ok()) return sweep;  // without /proc everyone would look dead
+  for (const CgroupHierarchy& hierarchy : hierarchies) {
+    const std::string path = CgroupBase(hierarchy);
+    const auto base = OpenDirectory(AT_FDCWD, path);
+    if (!base.ok()) continue;
+    for (const std::string& name : Subdirectories(base->get())) {
+      const auto owner = ParseHomeName(name);
+      if (owner && !Lives(*owner)) SweepHome(base->get(), path, name, sweep);
+    }
+  }
+  return sweep;
+}
+
+}  // namespace polybox::sys

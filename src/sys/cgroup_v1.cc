@@ -1,0 +1,274 @@
+// cgroup v1: one directory per controller, counters that can be reset, OOM told by eventfd.
+#include <algorithm>
+#include <cstdint>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include "sys/cgroup_slot.h"
+
+namespace polybox::sys {
+namespace {
+
+struct MemoryFiles {
+  LimitFile limit;
+  LimitFile limit_with_swap;  // absent without swap accounting
+  ControlFile usage;
+  ControlFile peak;
+  ControlFile fail_count;
+  ControlFile force_empty;
+  ControlFile oom_control;
+};
+
+struct CpuFiles {
+  LimitFile quota;
+  ControlFile total;
+  ControlFile user;
+  ControlFile system;
+};
+
+struct PidsFiles {
+  LimitFile max;
+  ControlFile peak;  // from Linux 6.1
+};
+
+class V1Slot : public SlotControl {
+ public:
+  V1Slot(std::vector<V1Directory> directories, std::optional<CgroupDirectory> kill_directory)
+      : directories_(std::move(directories)), kill_directory_(std::move(kill_directory)) {}
+
+  Status Open();
+
+  const CgroupCapabilities& capabilities() const override { return capabilities_; }
+  Status SetLimits(const CgroupLimits& limits) override;
+  Status ResetCounters() override;
+  Status DropLeftovers() override;
+  Result<CgroupUsage> ReadUsage() const override;
+  std::vector<int> JoinFds() const override;
+  int CloneFd() const override { return kill_.valid() ? kill_directory_->fd() : -1; }
+  int OomFd() const override { return oom_event_.get(); }
+  bool TakeOomEvent() override;
+  Status KillAll() override;
+
+ private:
+  Result<const CgroupDirectory*> Find(const std::string& controller) const;
+  Status OpenMemory();
+  Status OpenCpu();
+  Status OpenPids();
+  Status RegisterOomEvent(const CgroupDirectory& memory);
+  Status SetMemory(const KernelLimits& limits);
+  Status SetQuota(std::int64_t quota);
+  Status ReadCpu(CgroupUsage& usage) const;
+
+  std::vector<V1Directory> directories_;
+  std::optional<CgroupDirectory> kill_directory_;
+  CgroupCapabilities capabilities_;
+  MemoryFiles memory_;
+  CpuFiles cpu_;
+  PidsFiles pids_;
+  std::vector<ControlFile> tasks_;
+  ControlFile kill_;
+  UniqueFd oom_event_;
+  std::uint64_t oom_kills_before_ = 0;
+  std::uint64_t processes_peak_before_ = 0;
+};
+
+Result<const CgroupDirectory*> V1Slot::Find(const std::string& controller) const {
+  for (const V1Directory& each : directories_) {
+    if (std::ranges::count(each.controllers, controller) != 0) return &each.directory;
+  }
+  return Error(ErrorKind::kUnavailable, "no cgroup v1 controller " + controller);
+}
+
+Status V1Slot::RegisterOomEvent(const CgroupDirectory& memory) {
+  POLYBOX_ASSIGN_OR_RETURN(const ControlFile control,
+                           ControlFile::OpenIfThere(memory, "cgroup.event_control", O_WRONLY));
+  if (!control.valid()) return {};
+  UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.valid()) return Error::FromErrno("make an eventfd for memory.oom_control");
+  POLYBOX_RETURN_IF_ERROR(
+      control.Write(fmt::format("{} {}", event.get(), memory_.oom_control.fd())));
+  oom_event_ = std::move(event);
+  return {};
+}
+
+Status V1Slot::OpenMemory() {
+  POLYBOX_ASSIGN_OR_RETURN(const CgroupDirectory* directory, Find("memory"));
+  POLYBOX_ASSIGN_OR_RETURN(auto limit,
+                           ControlFile::Open(*directory, "memory.limit_in_bytes", O_WRONLY));
+  POLYBOX_ASSIGN_OR_RETURN(
+      auto with_swap,
+      ControlFile::OpenIfThere(*directory, "memory.memsw.limit_in_bytes", O_WRONLY));
+  memory_.limit = LimitFile(std::move(limit));
+  memory_.limit_with_swap = LimitFile(std::move(with_swap));
+  POLYBOX_ASSIGN_OR_RETURN(memory_.usage,
+                           ControlFile::Open(*directory, "memory.usage_in_bytes", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(memory_.peak,
+                           ControlFile::Open(*directory, "memory.max_usage_in_bytes", O_RDWR));
+  POLYBOX_ASSIGN_OR_RETURN(memory_.fail_count,
+                           ControlFile::Open(*directory, "memory.failcnt", O_WRONLY));
+  POLYBOX_ASSIGN_OR_RETURN(memory_.force_empty,
+                           ControlFile::Open(*directory, "memory.force_empty", O_WRONLY));
+  POLYBOX_ASSIGN_OR_RETURN(memory_.oom_control,
+                           ControlFile::Open(*directory, "memory.oom_control", O_RDONLY));
+  return RegisterOomEvent(*directory);
+}
+
+Status V1Slot::OpenCpu() {
+  POLYBOX_ASSIGN_OR_RETURN(const CgroupDirectory* cpu, Find("cpu"));
+  POLYBOX_ASSIGN_OR_RETURN(auto quota, ControlFile::Open(*cpu, "cpu.cfs_quota_us", O_WRONLY));
+  cpu_.quota = LimitFile(std::move(quota));
+  POLYBOX_ASSIGN_OR_RETURN(const auto period,
+                           ControlFile::Open(*cpu, "cpu.cfs_period_us", O_WRONLY));
+  POLYBOX_RETURN_IF_ERROR(period.Write(std::to_string(kCpuPeriod.count())));
+  POLYBOX_ASSIGN_OR_RETURN(const CgroupDirectory* account, Find("cpuacct"));
+  POLYBOX_ASSIGN_OR_RETURN(cpu_.total, ControlFile::Open(*account, "cpuacct.usage", O_RDWR));
+  POLYBOX_ASSIGN_OR_RETURN(cpu_.user,
+                           ControlFile::OpenIfThere(*account, "cpuacct.usage_user", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(cpu_.system,
+                           ControlFile::OpenIfThere(*account, "cpuacct.usage_sys", O_RDONLY));
+  return {};
+}
+
+Status V1Slot::OpenPids() {
+  POLYBOX_ASSIGN_OR_RETURN(const CgroupDirectory* directory, Find("pids"));
+  POLYBOX_ASSIGN_OR_RETURN(auto max, ControlFile::Open(*directory, "pids.max", O_WRONLY));
+  pids_.max = LimitFile(std::move(max));
+  POLYBOX_ASSIGN_OR_RETURN(pids_.peak, ControlFile::OpenIfThere(*directory, "pids.peak", O_RDONLY));
+  return {};
+}
+
+Status V1Slot::Open() {
+  POLYBOX_RETURN_IF_ERROR(OpenMemory());
+  POLYBOX_RETURN_IF_ERROR(OpenCpu());
+  POLYBOX_RETURN_IF_ERROR(OpenPids());
+  for (const V1Directory& each : directories_) {
+    POLYBOX_ASSIGN_OR_RETURN(auto tasks, ControlFile::Open(each.directory, "tasks", O_WRONLY));
+    tasks_.push_back(std::move(tasks));
+  }
+  if (kill_directory_) {
+    POLYBOX_ASSIGN_OR_RETURN(kill_,
+                             ControlFile::OpenIfThere(*kill_directory_, "cgroup.kill", O_WRONLY));
+  }
+  capabilities_ = {.version = CgroupVersion::kV1,
+                   .limits_swap = memory_.limit_with_swap.valid(),
+                   .oom_event = oom_event_.valid(),
+                   .kill_all = kill_.valid()};
+  return ResetCounters();
+}
+
+/// The kernel refuses a step after which memory alone could be larger than memory and swap
+/// together.
+Status V1Slot::SetMemory(const KernelLimits& limits) {
+  if (!memory_.limit_with_swap.valid()) return memory_.limit.Set(limits.memory);
+  const auto& before = memory_.limit_with_swap.written();  // absent: unlimited
+  if (before && limits.memory_and_swap > *before) {
+    POLYBOX_RETURN_IF_ERROR(memory_.limit_with_swap.Set(limits.memory_and_swap));
+    return memory_.limit.Set(limits.memory);
+  }
+  POLYBOX_RETURN_IF_ERROR(memory_.limit.Set(limits.memory));
+  return memory_.limit_with_swap.Set(limits.memory_and_swap);
+}
+
+/// A quota above that of a cgroup above is refused as invalid. Then ours is not needed: theirs,
+/// which is stricter, holds.
+Status V1Slot::SetQuota(std::int64_t quota) {
+  Status status = cpu_.quota.Set(quota);
+  if (status.ok() || status.error().system_errno() != EINVAL) return status;
+  return cpu_.quota.Set(quota, "-1");
+}
+
+Status V1Slot::SetLimits(const CgroupLimits& limits) {
+  POLYBOX_ASSIGN_OR_RETURN(const KernelLimits kernel, ToKernel(limits));
+  POLYBOX_RETURN_IF_ERROR(SetMemory(kernel).In("limit memory"));
+  POLYBOX_RETURN_IF_ERROR(pids_.max.Set(kernel.processes).In("limit processes"));
+  return SetQuota(kernel.cpu_quota).In("limit processor time");
+}
+
+Status V1Slot::ResetCounters() {
+  TakeOomEvent();
+  POLYBOX_RETURN_IF_ERROR(memory_.peak.Write("0"));
+  POLYBOX_RETURN_IF_ERROR(memory_.fail_count.Write("0"));
+  POLYBOX_RETURN_IF_ERROR(cpu_.total.Write("0"));  // the samples of user and system with it
+  POLYBOX_ASSIGN_OR_RETURN(const auto oom_kills, memory_.oom_control.ReadCounter("oom_kill"));
+  oom_kills_before_ = oom_kills.value_or(0);
+  if (!pids_.peak.valid()) return {};
+  POLYBOX_ASSIGN_OR_RETURN(processes_peak_before_, pids_.peak.ReadNumber());
+  return {};
+}
+
+Status V1Slot::DropLeftovers() {
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_.usage.ReadNumber());
+  if (usage > kLeftoverAllowed.count()) {
+    POLYBOX_RETURN_IF_ERROR(memory_.force_empty.Write("0").In("drop page cache"));
+  }
+  // Written anew, the quota starts a new period: else the next run would stand still for what is
+  // left of the one that the last run used up.
+  return cpu_.quota.Rewrite().In("start a new processor period");
+}
+
+/// The kernel's samples say how to share the exact total, as its own cputime_adjust() does.
+Status V1Slot::ReadCpu(CgroupUsage& usage) const {
+  if (!cpu_.user.valid() || !cpu_.system.valid()) return {};
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t total, cpu_.total.ReadNumber());
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t user, cpu_.user.ReadNumber());
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t system, cpu_.system.ReadNumber());
+  const double share = system == 0 ? 0
+                                   : static_cast<double>(system) /
+                                         (static_cast<double>(user) + static_cast<double>(system));
+  const auto exact = static_cast<std::int64_t>(total);
+  const auto in_system = static_cast<std::int64_t>(share * static_cast<double>(exact));
+  usage.cpu_system = Duration(in_system);
+  usage.cpu_user = Duration(exact - in_system);
+  return {};
+}
+
+Result<CgroupUsage> V1Slot::ReadUsage() const {
+  CgroupUsage usage;
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t peak, memory_.peak.ReadNumber());
+  usage.memory_peak = Bytes(peak);
+  POLYBOX_RETURN_IF_ERROR(ReadCpu(usage));
+  POLYBOX_ASSIGN_OR_RETURN(const auto oom_kills, memory_.oom_control.ReadCounter("oom_kill"));
+  if (oom_kills) {
+    usage.oom_kills =
+        static_cast<std::int64_t>(*oom_kills - std::min(*oom_kills, oom_kills_before_));
+  }
+  if (!pids_.peak.valid()) return usage;
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t processes, pids_.peak.ReadNumber());
+  if (const auto own = PeakAbove(processes_peak_before_, processes)) {
+    usage.processes_peak = static_cast<std::int64_t>(*own);
+  }
+  return usage;
+}
+
+std::vector<int> V1Slot::JoinFds() const {
+  std::vector<int> fds;
+  for (const ControlFile& tasks : tasks_) fds.push_back(tasks.fd());
+  return fds;
+}
+
+bool V1Slot::TakeOomEvent() {
+  std::uint64_t events = 0;
+  return oom_event_.valid() && ::read(oom_event_.get(), &events, sizeof(events)) > 0;
+}
+
+Status V1Slot::KillAll() {
+  if (!kill_.valid()) {
+    return Error(ErrorKind::kUnavailable, "kill a cgroup: no cgroup.kill beside cgroup v1 here");
+  }
+  return kill_.Write("1");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SlotControl>> OpenV1Slot(std::vector<V1Directory> directories,
+                                                std::optional<CgroupDirectory> kill_directory) {
+  auto slot = std::make_unique<V1Slot>(std::move(directories), std::move(kill_directory));
+  POLYBOX_RETURN_IF_ERROR(slot->Open());
+  return std::unique_ptr<SlotControl>(std::move(slot));
+}
+
+}  // namespace polybox::sys

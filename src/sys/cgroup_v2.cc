@@ -1,0 +1,233 @@
+// cgroup v2: one directory. Most counters only ever grow, so where each run began is remembered.
+#include <algorithm>
+#include <cstdint>
+#include <fcntl.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sys/cgroup_slot.h"
+
+namespace polybox::sys {
+namespace {
+
+struct Counters {
+  std::optional<std::uint64_t> user_us;
+  std::optional<std::uint64_t> system_us;
+  std::optional<std::uint64_t> oom_kills;
+  std::optional<std::uint64_t> memory_peak;
+  std::optional<std::uint64_t> processes_peak;
+};
+
+class V2Slot : public SlotControl {
+ public:
+  explicit V2Slot(CgroupDirectory directory) : directory_(std::move(directory)) {}
+
+  Status Open();
+
+  const CgroupCapabilities& capabilities() const override { return capabilities_; }
+  Status SetLimits(const CgroupLimits& limits) override;
+  Status ResetCounters() override;
+  Status DropLeftovers() override;
+  Result<CgroupUsage> ReadUsage() const override;
+  std::vector<int> JoinFds() const override { return {}; }
+  int CloneFd() const override { return directory_.fd(); }
+  int OomFd() const override { return memory_events_.fd(); }
+  bool TakeOomEvent() override;
+  Status KillAll() override;
+
+ private:
+  Status OpenLimits();
+  Status OpenPeak();
+  Status OpenReclaim();
+  Status KillTheWholeRunAtOnce() const;
+  Status Reclaim(std::uint64_t bytes) const;
+  Result<Counters> ReadCounters() const;
+
+  CgroupDirectory directory_;
+  CgroupCapabilities capabilities_;
+  LimitFile memory_max_;
+  LimitFile swap_max_;  // absent without swap accounting
+  LimitFile pids_max_;
+  LimitFile cpu_max_;
+  ControlFile memory_current_;
+  ControlFile memory_events_;
+  ControlFile memory_peak_;     // from Linux 5.19
+  bool peak_resets_ = false;    // from Linux 6.12, for this descriptor alone
+  ControlFile memory_reclaim_;  // from Linux 5.19
+  ControlFile memory_high_;     // stands in for memory_reclaim_
+  ControlFile pids_peak_;       // from Linux 6.1
+  ControlFile cpu_stat_;
+  ControlFile kill_;  // from Linux 5.14
+  Counters before_;
+  std::uint64_t oom_kills_seen_ = 0;
+};
+
+Status V2Slot::OpenLimits() {
+  POLYBOX_ASSIGN_OR_RETURN(auto memory, ControlFile::Open(directory_, "memory.max", O_WRONLY));
+  POLYBOX_ASSIGN_OR_RETURN(auto swap,
+                           ControlFile::OpenIfThere(directory_, "memory.swap.max", O_WRONLY));
+  POLYBOX_ASSIGN_OR_RETURN(auto pids, ControlFile::Open(directory_, "pids.max", O_WRONLY));
+  POLYBOX_ASSIGN_OR_RETURN(auto cpu, ControlFile::Open(directory_, "cpu.max", O_WRONLY));
+  memory_max_ = LimitFile(std::move(memory));
+  swap_max_ = LimitFile(std::move(swap));
+  pids_max_ = LimitFile(std::move(pids));
+  cpu_max_ = LimitFile(std::move(cpu));
+  return {};
+}
+
+Status V2Slot::OpenPeak() {
+  POLYBOX_ASSIGN_OR_RETURN(memory_peak_,
+                           ControlFile::OpenIfThere(directory_, "memory.peak", O_RDWR));
+  peak_resets_ = memory_peak_.valid();
+  if (peak_resets_) return {};
+  POLYBOX_ASSIGN_OR_RETURN(memory_peak_,
+                           ControlFile::OpenIfThere(directory_, "memory.peak", O_RDONLY));
+  return {};
+}
+
+Status V2Slot::OpenReclaim() {
+  POLYBOX_ASSIGN_OR_RETURN(memory_reclaim_,
+                           ControlFile::OpenIfThere(directory_, "memory.reclaim", O_WRONLY));
+  if (memory_reclaim_.valid()) return {};
+  POLYBOX_ASSIGN_OR_RETURN(memory_high_, ControlFile::Open(directory_, "memory.high", O_WRONLY));
+  return {};
+}
+
+/// A run that has lost one process to its memory limit is lost as a whole.
+Status V2Slot::KillTheWholeRunAtOnce() const {
+  POLYBOX_ASSIGN_OR_RETURN(const auto group,
+                           ControlFile::OpenIfThere(directory_, "memory.oom.group", O_WRONLY));
+  return group.valid() ? group.Write("1") : Status();
+}
+
+Status V2Slot::Open() {
+  POLYBOX_RETURN_IF_ERROR(OpenLimits());
+  POLYBOX_RETURN_IF_ERROR(OpenPeak());
+  POLYBOX_RETURN_IF_ERROR(OpenReclaim());
+  POLYBOX_RETURN_IF_ERROR(KillTheWholeRunAtOnce());
+  POLYBOX_ASSIGN_OR_RETURN(memory_current_,
+                           ControlFile::Open(directory_, "memory.current", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(memory_events_,
+                           ControlFile::Open(directory_, "memory.events", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(pids_peak_, ControlFile::OpenIfThere(directory_, "pids.peak", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(cpu_stat_, ControlFile::Open(directory_, "cpu.stat", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(kill_, ControlFile::OpenIfThere(directory_, "cgroup.kill", O_WRONLY));
+  capabilities_ = {.version = CgroupVersion::kV2,
+                   .limits_swap = swap_max_.valid(),
+                   .oom_event = true,
+                   .kill_all = kill_.valid()};
+  return ResetCounters();
+}
+
+Status V2Slot::SetLimits(const CgroupLimits& limits) {
+  POLYBOX_ASSIGN_OR_RETURN(const KernelLimits kernel, ToKernel(limits));
+  POLYBOX_RETURN_IF_ERROR(memory_max_.Set(kernel.memory).In("limit memory"));
+  if (swap_max_.valid()) POLYBOX_RETURN_IF_ERROR(swap_max_.Set(kernel.swap).In("limit swap"));
+  POLYBOX_RETURN_IF_ERROR(pids_max_.Set(kernel.processes).In("limit processes"));
+  return cpu_max_.Set(kernel.cpu_quota, fmt::format("{} {}", kernel.cpu_quota, kCpuPeriod.count()))
+      .In("limit processor time");
+}
+
+Result<Counters> V2Slot::ReadCounters() const {
+  Counters counters;
+  POLYBOX_ASSIGN_OR_RETURN(const std::string cpu, cpu_stat_.Read());
+  POLYBOX_ASSIGN_OR_RETURN(counters.user_us, cpu_stat_.CounterIn(cpu, "user_usec"));
+  POLYBOX_ASSIGN_OR_RETURN(counters.system_us, cpu_stat_.CounterIn(cpu, "system_usec"));
+  POLYBOX_ASSIGN_OR_RETURN(counters.oom_kills, memory_events_.ReadCounter("oom_kill"));
+  if (memory_peak_.valid()) {
+    POLYBOX_ASSIGN_OR_RETURN(counters.memory_peak, memory_peak_.ReadNumber());
+  }
+  if (pids_peak_.valid()) {
+    POLYBOX_ASSIGN_OR_RETURN(counters.processes_peak, pids_peak_.ReadNumber());
+  }
+  return counters;
+}
+
+Status V2Slot::ResetCounters() {
+  if (peak_resets_) POLYBOX_RETURN_IF_ERROR(memory_peak_.Write("0"));
+  POLYBOX_ASSIGN_OR_RETURN(before_, ReadCounters());
+  oom_kills_seen_ = before_.oom_kills.value_or(0);
+  return {};
+}
+
+/// Never by lowering memory.max: that kills when there is not enough to reclaim.
+Status V2Slot::Reclaim(std::uint64_t bytes) const {
+  if (!memory_reclaim_.valid()) {
+    POLYBOX_RETURN_IF_ERROR(memory_high_.Write("0"));
+    return memory_high_.Write("max");
+  }
+  Status status = memory_reclaim_.Write(std::to_string(bytes));
+  // EAGAIN: less than all could go. What is left is kernel memory, which no asking moves.
+  if (!status.ok() && status.error().system_errno() == EAGAIN) return {};
+  return status;
+}
+
+Status V2Slot::DropLeftovers() {
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_current_.ReadNumber());
+  if (usage > kLeftoverAllowed.count()) {
+    POLYBOX_RETURN_IF_ERROR(Reclaim(usage).In("drop page cache"));
+  }
+  // Written anew, the quota starts a new period: else the next run would stand still for what is
+  // left of the one that the last run used up.
+  return cpu_max_.Rewrite().In("start a new processor period");
+}
+
+std::optional<std::uint64_t> Since(std::optional<std::uint64_t> before,
+                                   std::optional<std::uint64_t> now) {
+  if (!before || !now) return std::nullopt;
+  return *now - std::min(*before, *now);
+}
+
+Duration FromMicroseconds(std::uint64_t count) {
+  return std::chrono::microseconds(static_cast<std::int64_t>(count));
+}
+
+Result<CgroupUsage> V2Slot::ReadUsage() const {
+  POLYBOX_ASSIGN_OR_RETURN(const Counters now, ReadCounters());
+  CgroupUsage usage;
+  if (const auto user = Since(before_.user_us, now.user_us)) {
+    usage.cpu_user = FromMicroseconds(*user);
+  }
+  if (const auto system = Since(before_.system_us, now.system_us)) {
+    usage.cpu_system = FromMicroseconds(*system);
+  }
+  if (const auto kills = Since(before_.oom_kills, now.oom_kills)) {
+    usage.oom_kills = static_cast<std::int64_t>(*kills);
+  }
+  if (now.memory_peak) {
+    const auto peak = peak_resets_ ? now.memory_peak
+                                   : PeakAbove(before_.memory_peak.value_or(0), *now.memory_peak);
+    if (peak) usage.memory_peak = Bytes(*peak);
+  }
+  if (now.processes_peak) {
+    const auto peak = PeakAbove(before_.processes_peak.value_or(0), *now.processes_peak);
+    if (peak) usage.processes_peak = static_cast<std::int64_t>(*peak);
+  }
+  return usage;
+}
+
+bool V2Slot::TakeOomEvent() {
+  // Reading is also what ends POLLPRI.
+  const auto kills = memory_events_.ReadCounter("oom_kill");
+  if (!kills.ok() || !kills->has_value() || **kills <= oom_kills_seen_) return false;
+  oom_kills_seen_ = **kills;
+  return true;
+}
+
+Status V2Slot::KillAll() {
+  if (!kill_.valid()) {
+    return Error(ErrorKind::kUnavailable, "kill a cgroup: cgroup.kill needs Linux 5.14");
+  }
+  return kill_.Write("1");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SlotControl>> OpenV2Slot(CgroupDirectory directory) {
+  auto slot = std::make_unique<V2Slot>(std::move(directory));
+  POLYBOX_RETURN_IF_ERROR(slot->Open());
+  return std::unique_ptr<SlotControl>(std::move(slot));
+}
+
+}  // namespace polybox::sys
