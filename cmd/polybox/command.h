@@ -66,6 +66,7 @@ Subcommand DocsCommand();
 Subcommand DoctorCommand();
 Subcommand LanguagesCommand();
 Subcommand PreinstallCommand();
+Subcommand RunCommand();
 Subcommand VersionCommand();
 
 }  // namespace polybox::cmd

@@ -57,7 +57,8 @@ std::string CheckWords(const Subcommand& subcommand) {
     const std::string& value = **into;
     const std::string allowed = fmt::format("{}", fmt::join(option.choices, ", "));
     if (value.empty() && option.required) {
-      return fmt::format("missing {}: one of {}", option.name, allowed);
+      return allowed.empty() ? fmt::format("missing {}", option.name)
+                             : fmt::format("missing {}: one of {}", option.name, allowed);
     }
     if (!value.empty() && !option.choices.empty() &&
         std::ranges::count(option.choices, value) == 0) {

@@ -90,6 +90,17 @@ std::size_t Utf8SequenceLength(std::string_view text) {
   return code < smallest || code > 0x10FFFFU || surrogate ? 0 : length;
 }
 
+std::string ToUtf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t length = Utf8SequenceLength(bytes);
+    out += length == 0 ? kReplacement : bytes.substr(0, length);
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 std::string Printable(std::string_view text, std::size_t longest) {
   return Escape(text, longest, Quotes::kPlain);
 }

@@ -12,6 +12,10 @@ std::string Printable(std::string_view text, std::size_t longest);
 /// The same with quotes and backslashes escaped too, for the inside of a quoted (JSON) string.
 std::string PrintableForQuotes(std::string_view text, std::size_t longest);
 
+/// The same text with every byte that is not part of valid UTF-8 replaced by U+FFFD; nothing is
+/// escaped or cut.
+std::string ToUtf8(std::string_view bytes);
+
 /// The length of the UTF-8 sequence at the start of `text` (not empty), 0 if it is not a valid one.
 std::size_t Utf8SequenceLength(std::string_view text);
 

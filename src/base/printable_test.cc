@@ -28,6 +28,14 @@ TEST(Printable, InvalidUtf8BecomesTheReplacementCharacter) {
   EXPECT_EQ(Utf8SequenceLength("\xf0\x9f\x98\x80"), 4U);
 }
 
+TEST(Printable, ToUtf8KeepsEverythingThatIsValid) {
+  EXPECT_EQ(ToUtf8("a\n\x1b\xc3\xa9"), "a\n\x1b\xc3\xa9");
+  EXPECT_EQ(ToUtf8("a\xff"
+                   "b\xc3"),
+            "a\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD");
+}
+
 TEST(Printable, LongTextIsCutAndSaysSo) {
   EXPECT_EQ(Printable("abcdef", 3), "abc...");
   EXPECT_EQ(Printable("abc", 3), "abc");

@@ -70,8 +70,8 @@ bool Contains(const std::vector<InputFile>& files, const std::string& name) {
 
 }  // namespace
 
-jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
-  jail::Spec spec = jail::HostSpec(grade);
+jail::Spec SpecFor(const Installation& installation) {
+  jail::Spec spec = jail::HostSpec();
   for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
   const Language& language = installation.language;
   Bytes disk = language.run.limits.disk;

@@ -27,7 +27,7 @@ struct Installation {
   std::string packages;
 };
 
-jail::Spec SpecFor(const Installation& installation, jail::Grade grade);
+jail::Spec SpecFor(const Installation& installation);
 
 /// The program's files with the language's own: the entry under the name that its rule demands,
 /// default files that the program does not bring, the link to the packages. A restricted name is an

@@ -86,12 +86,11 @@ bool IsDevice(const Tree& tree) {
 }
 
 void AddTrees(const Spec& spec, Plan& plan) {
-  const bool by_descriptor = spec.grade == Grade::kFull;
   for (const Tree& tree : WithoutRepeats(spec.trees)) {
     Operation bind = Make(OperationKind::kBind, Relative(tree.target), tree.source);
     bind.is_file = tree.is_file;
     bind.flags = IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain | MS_RDONLY;
-    if (by_descriptor) {
+    if (spec.privileged) {
       bind.tree = static_cast<std::int32_t>(plan.trees.size());
       plan.trees.push_back(tree);
     }

@@ -52,12 +52,21 @@ Result<Started> StartInit() {
   posix_spawn_file_actions_init(&actions);
   const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
+  // What we block (to read it from a descriptor, say) is no business of the guest's.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  const ScopeExit destroy_attributes([&] { posix_spawnattr_destroy(&attributes); });
+  sigset_t no_signals;
+  ::sigemptyset(&no_signals);
+  posix_spawnattr_setsigmask(&attributes, &no_signals);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   std::string name = "polybox-slot";
   std::array<char*, 2> argv = {name.data(), nullptr};
   std::array<char*, 1> env = {nullptr};
   pid_t pid = -1;
   const std::string path = fmt::format("/proc/self/fd/{}", image.get());
-  const int failed = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, argv.data(), env.data());
+  const int failed =
+      ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
   if (failed != 0) return Error::FromErrno("start the slot init", failed);
   return Started{pid, std::move(ours)};
 }
@@ -68,10 +77,10 @@ Status WriteMap(pid_t pid, const char* file, const std::string& text) {
   return WriteAll(fd.get(), text).In("write " + path);
 }
 
-/// In `full` the namespace's root and the guest are two host uids of the slot's own; in `rootless`
+/// Made by root, the namespace's root and the guest are two host uids of the slot's own; otherwise
 /// the guest is us.
-Status MapIds(pid_t pid, Grade grade, unsigned number) {
-  if (grade == Grade::kFull) {
+Status MapIds(pid_t pid, bool privileged, unsigned number) {
+  if (privileged) {
     const unsigned uid = SlotUid(number);
     const std::string map = fmt::format("0 {} 1\n65534 {} 1\n", uid, uid + 1);
     POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", map));
@@ -97,17 +106,21 @@ Result<UniqueFd> OpenTree(const Tree& tree, bool is_device) {
   return fd;
 }
 
-std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits) {
+std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count();
-  return {{RLIMIT_AS, limits.address_space.count()},
-          {RLIMIT_FSIZE, limits.file_size.count()},
-          {RLIMIT_NOFILE, static_cast<std::uint64_t>(limits.open_files)},
-          {RLIMIT_STACK, limits.stack.count()},
-          {RLIMIT_CPU, static_cast<std::uint64_t>(seconds)},
-          {RLIMIT_CORE, 0},
-          {RLIMIT_MEMLOCK, 0},
-          {RLIMIT_MSGQUEUE, 0},
-          {RLIMIT_RTPRIO, 0}};
+  std::vector<init::ResourceLimit> all = {
+      {RLIMIT_AS, limits.address_space.count()},
+      {RLIMIT_FSIZE, limits.file_size.count()},
+      {RLIMIT_NOFILE, static_cast<std::uint64_t>(limits.open_files)},
+      {RLIMIT_STACK, limits.stack.count()},
+      {RLIMIT_CPU, static_cast<std::uint64_t>(seconds)},
+      {RLIMIT_CORE, 0},
+      {RLIMIT_MEMLOCK, 0},
+      {RLIMIT_MSGQUEUE, 0},
+      {RLIMIT_RTPRIO, 0}};
+  // Per uid and user namespace: the slot's own. With a cgroup, that counts better.
+  if (!has_cgroup) all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
+  return all;
 }
 
 std::uint64_t Count(Duration duration) {
@@ -180,7 +193,7 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
 
 Status Slot::SetUp(const SlotOptions& options) {
   POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
-  POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.grade, options.number));
+  POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
   const Plan plan = MakePlan(options.spec);
   std::vector<UniqueFd> owned;
   std::vector<int> trees;
@@ -194,7 +207,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   init::Setup setup;
   setup.operations = plan.operations;
   setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
-  setup.has_root = options.spec.grade == Grade::kFull;
+  setup.has_root = options.spec.privileged;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   return AwaitDone("build");
@@ -236,7 +249,7 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   run.argv = request.argv;
   run.env = request.env;
   run.directory = request.directory;
-  run.limits = ResourceLimits(request.limits);
+  run.limits = ResourceLimits(request.limits, cgroup_.has_value());
   run.wall_nanoseconds = Count(request.limits.wall_time);
   run.cpu_nanoseconds = Count(request.limits.cpu_time);
   run.cpu_nanoseconds_per_second = Count(request.limits.cpu_per_second);

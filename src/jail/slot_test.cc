@@ -35,7 +35,7 @@ class FullSlot : public ::testing::Test {
     ASSERT_TRUE(rules.ok()) << rules.error().message();
     auto program = sys::CompileSeccomp(*rules);
     ASSERT_TRUE(program.ok()) << program.error().message();
-    auto slot = Slot::Make({.spec = HostSpec(Grade::kFull),
+    auto slot = Slot::Make({.spec = HostSpec(),
                             .seccomp = std::move(program).value(),
                             .cgroups = &*home_,
                             .number = 0});

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/units.h"
-#include "jail/grade.h"
 
 namespace polybox::jail {
 
@@ -27,7 +26,10 @@ struct Tree {
 };
 
 struct Spec {
-  Grade grade = Grade::kFull;
+  /// Made by root: trees are opened by the server and handed in, and guests get host uids of their
+  /// own. Otherwise the slot init binds what our own uid can see, and guests are that uid without
+  /// any rights.
+  bool privileged = true;
   std::vector<Tree> trees;
   /// Absolute path to what it points to: /bin to usr/bin.
   std::map<std::string, std::string> symlinks;
@@ -38,7 +40,7 @@ struct Spec {
 
 /// The trees and links that every guest needs to run programs of this host: /usr with its links,
 /// the loader's cache, certificates, time zones, a few devices. Looks at the host.
-Spec HostSpec(Grade grade);
+Spec HostSpec();
 
 /// Adds `path` of the host at the same place, if it exists; `*` matches within one component.
 void ShowPath(Spec& spec, const std::string& path);

@@ -1,0 +1,332 @@
+// polybox run FILE: one program in the jail, on the command line.
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/signalfd.h>
+
+#include "base/files.h"
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "command.h"
+#include "exec/launch.h"
+#include "exec/streams.h"
+#include "installed.h"
+#include "jail/grade.h"
+#include "jail/seccomp_policy.h"
+#include "sys/host_facts.h"
+
+namespace polybox::cmd {
+namespace {
+
+namespace json = boost::json;
+using jail::Grade;
+using jail::Outcome;
+using languages::Language;
+
+struct Flags {
+  std::shared_ptr<std::string> file = std::make_shared<std::string>();
+  std::shared_ptr<std::vector<std::string>> args = std::make_shared<std::vector<std::string>>();
+  std::shared_ptr<std::string> language = std::make_shared<std::string>();
+  std::shared_ptr<std::string> input = std::make_shared<std::string>();
+  std::shared_ptr<std::string> timeout = std::make_shared<std::string>();
+  std::shared_ptr<std::string> memory = std::make_shared<std::string>();
+  std::shared_ptr<bool> as_json = std::make_shared<bool>(false);
+};
+
+Error Invalid(std::string message) {
+  return Error(ErrorKind::kInvalid, std::move(message));
+}
+
+/// The interpreter's name in a first line like `#!/usr/bin/env -S python3 -u`; "" when there is
+/// none.
+std::string ShebangName(std::string_view content) {
+  if (!content.starts_with("#!")) return "";
+  std::string line(content.substr(2, content.find('\n') - 2));
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    const std::string word = line.substr(at, end - at);
+    const std::string name = word.substr(word.rfind('/') + 1);
+    if (!name.empty() && name != "env" && !name.starts_with('-')) return name;
+    at = end + 1;
+  }
+  return "";
+}
+
+const Language* ByExtension(const languages::Registry& registry, const std::string& file) {
+  const std::string extension = std::filesystem::path(file).extension().string();
+  for (const Language& language : registry.all()) {
+    if (std::ranges::count(language.extensions, extension) != 0) return &language;
+  }
+  return nullptr;
+}
+
+const Language* ByShebang(const languages::Registry& registry, std::string_view content) {
+  const std::string name = ShebangName(content);
+  for (const Language& language : registry.all()) {
+    if (!name.empty() && std::ranges::count(language.shebangs, name) != 0) return &language;
+  }
+  return nullptr;
+}
+
+/// By flag, else by extension, else by shebang.
+Result<const Language*> ChooseLanguage(const languages::Registry& registry, const Flags& flags,
+                                       std::string_view content) {
+  std::vector<std::string_view> ids;
+  for (const Language& language : registry.all()) ids.push_back(language.id);
+  if (!flags.language->empty()) {
+    const Language* named = registry.Find(*flags.language);
+    if (named != nullptr) return named;
+    return Invalid(fmt::format("no language \"{}\"{} (known: {})", *flags.language,
+                               DidYouMean(*flags.language, ids), fmt::join(ids, ", ")));
+  }
+  const Language* found = ByExtension(registry, *flags.file);
+  if (found == nullptr) found = ByShebang(registry, content);
+  if (found != nullptr) return found;
+  return Invalid(
+      fmt::format("{}: neither its extension nor a #! line says which language it is; "
+                  "give --language (known: {})",
+                  *flags.file, fmt::join(ids, ", ")));
+}
+
+Result<std::string> ReadProgram(const std::string& file) {
+  if (file == "-") return ReadAll(STDIN_FILENO, Bytes::MiB(16)).In("standard input");
+  return ReadFile(file);
+}
+
+/// What this host can give, or why that is not enough.
+Result<Grade> ChooseGrade(const std::string& minimum) {
+  const std::vector<jail::HostCheck> checks = jail::CheckHost(sys::ProbeHost());
+  const Grade best = jail::BestGrade(checks);
+  const Grade wanted = std::max(*jail::ParseGrade(minimum), Grade::kRootless);
+  if (best >= wanted) return best;
+  for (const jail::HostCheck& check : checks) {
+    if (check.ok || !check.without || *check.without >= wanted) continue;
+    return Error(ErrorKind::kUnavailable,
+                 fmt::format("isolation {} is needed and this host gives {}: {}: {}\nfix: {}",
+                             jail::GradeName(wanted), jail::GradeName(best), check.name,
+                             check.found, check.fix));
+  }
+  return Invalid("isolation is not good enough");
+}
+
+Status ApplyLimits(const Flags& flags, jail::RunLimits& limits) {
+  if (!flags.timeout->empty()) {
+    POLYBOX_ASSIGN_OR_RETURN(
+        limits.wall_time, ParseDuration(*flags.timeout).In("--timeout \"" + *flags.timeout + "\""));
+    limits.cpu_time = std::max(limits.cpu_time, limits.wall_time);
+  }
+  if (!flags.memory->empty()) {
+    POLYBOX_ASSIGN_OR_RETURN(limits.memory,
+                             ParseBytes(*flags.memory).In("--memory \"" + *flags.memory + "\""));
+  }
+  return {};
+}
+
+struct StepReport {
+  Outcome outcome;
+  std::string out;
+  std::string err;
+};
+
+json::value OptionalMilliseconds(const std::optional<Duration>& duration) {
+  if (!duration) return nullptr;
+  return std::chrono::duration<double, std::milli>(*duration).count();
+}
+
+json::value ToJson(const StepReport& report) {
+  const Outcome& outcome = report.outcome;
+  json::object object = {
+      {"end", jail::EndName(outcome.end)},
+      {"exit_code",
+       outcome.end == jail::End::kExited ? json::value(outcome.exit_code) : json::value(nullptr)},
+      {"signal",
+       outcome.signal == 0 ? json::value(nullptr) : json::value(jail::SignalName(outcome.signal))},
+      {"wall_ms", OptionalMilliseconds(outcome.wall)},
+      {"cpu_user_ms", OptionalMilliseconds(outcome.cpu_user)},
+      {"cpu_system_ms", OptionalMilliseconds(outcome.cpu_system)},
+      {"memory_peak_bytes",
+       outcome.memory_peak ? json::value(outcome.memory_peak->count()) : json::value(nullptr)},
+      {"processes_peak",
+       outcome.processes_peak ? json::value(*outcome.processes_peak) : json::value(nullptr)},
+      {"oom_kills", outcome.oom_kills},
+      {"stdout", ToUtf8(report.out)},
+      {"stderr", ToUtf8(report.err)},
+  };
+  if (outcome.end == jail::End::kSetupFailed) object["setup_failure"] = outcome.setup_failure;
+  return object;
+}
+
+/// SIGINT and SIGTERM as a descriptor; they are the guest's from here on.
+Result<UniqueFd> TakeSignals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGINT);
+  ::sigaddset(&set, SIGTERM);
+  if (::pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) return Error::FromErrno("block signals");
+  UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC));
+  if (!fd.valid()) return Error::FromErrno("make a signalfd");
+  return fd;
+}
+
+/// One `polybox run`, from the chosen language to the report.
+class Session {
+ public:
+  Session(const Flags& flags, const Context& context, Grade grade)
+      : flags_(flags), context_(context), grade_(grade) {}
+
+  Result<int> Run(const Language& language, const languages::Toolchain& toolchain,
+                  std::string content) {
+    const std::string set = context_.config.settings.packages_dir + "/" + language.id;
+    const bool has_set = language.packages && ::access(set.c_str(), R_OK | X_OK) == 0;
+    const exec::Installation installation{language, toolchain, has_set ? set : ""};
+    exec::Program program;
+    const std::string name = *flags_.file == "-"
+                                 ? language.entry.file
+                                 : std::filesystem::path(*flags_.file).filename().string();
+    program.files = {{name, std::move(content), 0644}};
+    program.args = *flags_.args;
+    POLYBOX_ASSIGN_OR_RETURN(signals_, TakeSignals());
+    POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, MakeSlot(installation));
+    POLYBOX_ASSIGN_OR_RETURN(const auto files, exec::FilesFor(installation, program));
+    POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
+    std::optional<StepReport> compile;
+    if (language.compile) {
+      POLYBOX_ASSIGN_OR_RETURN(compile, RunStep(slot, installation, *language.compile, program));
+      if (compile->outcome.end != jail::End::kExited || compile->outcome.exit_code != 0) {
+        return Finish(language, compile, std::nullopt);
+      }
+    }
+    POLYBOX_ASSIGN_OR_RETURN(StepReport run, RunStep(slot, installation, language.run, program));
+    return Finish(language, compile, std::move(run));
+  }
+
+ private:
+  Result<jail::Slot> MakeSlot(const exec::Installation& installation) {
+    const auto hierarchies = sys::ReadCgroups();
+    sys::SweepLeftovers(hierarchies);
+    if (grade_ == Grade::kFull) {
+      POLYBOX_ASSIGN_OR_RETURN(sys::CgroupHome home, sys::CgroupHome::Make(hierarchies));
+      cgroups_.emplace(std::move(home));
+    }
+    POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules());
+    POLYBOX_ASSIGN_OR_RETURN(sys::SeccompProgram program, sys::CompileSeccomp(rules));
+    return jail::Slot::Make({.spec = exec::SpecFor(installation),
+                             .seccomp = std::move(program),
+                             .cgroups = cgroups_ ? &*cgroups_ : nullptr,
+                             .number = 0});
+  }
+
+  /// The compiler's output goes where the program's goes; only the program gets the input.
+  Result<StepReport> RunStep(jail::Slot& slot, const exec::Installation& installation,
+                             const languages::Step& step, const exec::Program& program) {
+    const bool is_run = &step == &installation.language.run;
+    POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest request,
+                             exec::RequestFor(installation, step, program));
+    if (is_run) POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits));
+    limits_ = request.limits;
+    StepReport report;
+    UniqueFd input;
+    if (is_run && !flags_.input->empty()) {
+      POLYBOX_ASSIGN_OR_RETURN(input, OpenFile(*flags_.input, O_RDONLY));
+    }
+    const bool from_terminal = is_run && !input.valid() && *flags_.file != "-";
+    exec::Streams streams;
+    streams.input = input.valid() ? input.get() : from_terminal ? STDIN_FILENO : -1;
+    streams.out = Sink(STDOUT_FILENO, report.out);
+    streams.err = Sink(STDERR_FILENO, report.err);
+    streams.limit = step.limits.output;
+    streams.signals = signals_.get();
+    POLYBOX_ASSIGN_OR_RETURN(report.outcome,
+                             exec::RunWithStreams(slot, std::move(request), streams));
+    return report;
+  }
+
+  exec::Streams::Sink Sink(int fd, std::string& kept) const {
+    if (*flags_.as_json) return [&kept](std::string_view text) { kept += text; };
+    return [fd](std::string_view text) { (void)WriteAll(fd, text); };
+  }
+
+  int Finish(const Language& language, const std::optional<StepReport>& compile,
+             const std::optional<StepReport>& run) const {
+    const StepReport& last = run ? *run : *compile;
+    if (*flags_.as_json) {
+      context_.out.PrintLine(json::serialize(
+          json::object{{"language", language.id},
+                       {"isolation", jail::GradeName(grade_)},
+                       {"compile", compile ? ToJson(*compile) : json::value(nullptr)},
+                       {"run", run ? ToJson(*run) : json::value(nullptr)}}));
+    } else {
+      const std::string reason = jail::Explain(last.outcome, limits_.memory, limits_.wall_time);
+      if (!reason.empty()) context_.err.PrintLine("polybox: " + reason);
+    }
+    return jail::ShellCode(last.outcome);
+  }
+
+  const Flags& flags_;
+  const Context& context_;
+  Grade grade_;
+  UniqueFd signals_;
+  std::optional<sys::CgroupHome> cgroups_;
+  jail::RunLimits limits_;
+};
+
+Result<int> Run(const Flags& flags, const Context& context) {
+  const config::Settings& settings = context.config.settings;
+  // Before anything may start threads: it forks.
+  POLYBOX_ASSIGN_OR_RETURN(const Grade grade, ChooseGrade(settings.min_isolation));
+  POLYBOX_ASSIGN_OR_RETURN(std::string content, ReadProgram(*flags.file));
+  POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
+  POLYBOX_ASSIGN_OR_RETURN(const Language* language, ChooseLanguage(registry, flags, content));
+  languages::Toolchains found =
+      languages::FindToolchains({*language},
+                                {.path = SearchPath(),
+                                 .cache_file = settings.cache_dir + "/toolchains.json",
+                                 .packages_dir = settings.packages_dir},
+                                context.log);
+  const Result<languages::Toolchain>& toolchain = found.at(language->id);
+  if (!toolchain.ok()) {
+    return Error(ErrorKind::kUnavailable,
+                 fmt::format("{} does not run here: {}\nfix: {}", language->name,
+                             toolchain.error().message(), toolchain.error().fix()));
+  }
+  return Session(flags, context, grade).Run(*language, *toolchain, std::move(content));
+}
+
+}  // namespace
+
+Subcommand RunCommand() {
+  const Flags flags;
+  return {
+      .name = "run",
+      .doc = "Run a program in the jail",
+      .options =
+          {{.name = "file",
+            .doc = "The program, or - for standard input",
+            .into = flags.file,
+            .required = true},
+           {.name = "args", .doc = "Arguments of the program, after --", .into = flags.args},
+           {.name = "--language",
+            .doc = "Its language [by extension, else by #! line]",
+            .into = flags.language},
+           {.name = "--stdin", .doc = "File that it reads as its input", .into = flags.input},
+           {.name = "--timeout", .doc = "How long it may run, such as 2s", .into = flags.timeout},
+           {.name = "--memory",
+            .doc = "How much memory it may use, such as 256M",
+            .into = flags.memory},
+           JsonOption(flags.as_json)},
+      .run = [flags](const Context& context) -> int {
+        const Result<int> code = Run(flags, context);
+        if (code.ok()) return *code;
+        context.err.PrintLine("polybox: " + code.error().message());
+        return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
+      }};
+}
+
+}  // namespace polybox::cmd

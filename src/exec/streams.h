@@ -1,0 +1,31 @@
+// Runs a step with its standard streams connected: output goes out as it comes, bounded; input
+// comes from a descriptor without handing the guest our terminal; signals that we are told of are
+// passed on.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "base/result.h"
+#include "jail/slot.h"
+
+namespace polybox::exec {
+
+struct Streams {
+  using Sink = std::function<void(std::string_view)>;
+
+  /// Borrowed; -1 is no input.
+  int input = -1;
+  Sink out;
+  Sink err;
+  /// Both together; one byte more ends the run.
+  Bytes limit = Bytes::MiB(1);
+  /// Borrowed signalfd: what arrives there is sent to the guest; -1 for none.
+  int signals = -1;
+};
+
+/// Fills in the request's streams. Blocks until the run has ended and its output is drained.
+Result<jail::Outcome> RunWithStreams(jail::Slot& slot, jail::RunRequest request,
+                                     const Streams& streams);
+
+}  // namespace polybox::exec
