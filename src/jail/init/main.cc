@@ -34,6 +34,14 @@ std::uint64_t ReadCpu(int fd) {
   return std::strtoull(text, nullptr, 10);
 }
 
+/// No program started from here can ever gain a capability. What we hold ourselves stays.
+int DropBoundingSet() {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno;
+  }
+  return 0;
+}
+
 class SlotInit {
  public:
   [[noreturn]] void Serve() {
@@ -77,6 +85,7 @@ class SlotInit {
         (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
       return StepResult::Failure(Stage::kIdentity, errno);
     }
+    if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const StepResult built = BuildRoot(setup.operations, received.fds);
@@ -118,9 +127,17 @@ class SlotInit {
     Ended ended;
     Failed failed;
     const bool started = Watch(run, cpu_fd, begin, ended, failed);
-    EndPod(pod_, &ended);
     ended.wall_nanoseconds = Now() - begin;
-    Send(kServer, started ? Encode(ended) : Encode(failed));
+    // A guest that ended by itself has said all there is to know: the rest of its pod is killed now
+    // and reaped after the answer. One that we stop is only accounted for once it is gone.
+    const bool by_itself = ended.kind == EndKind::kExited || ended.kind == EndKind::kSignalled;
+    if (by_itself) {
+      ::kill(pod_.pid, SIGKILL);
+      Send(kServer, started ? Encode(ended) : Encode(failed));
+      return EndPod(pod_, nullptr);
+    }
+    EndPod(pod_, &ended);
+    Send(kServer, Encode(ended));
   }
 
   /// Waits until the guest ends or one of its limits is reached. False when it never started.

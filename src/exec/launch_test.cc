@@ -1,0 +1,105 @@
+#include "exec/launch.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "languages/builtin.h"
+#include "languages/registry.h"
+
+namespace polybox::exec {
+namespace {
+
+const languages::Registry& Builtin() {
+  static const languages::Registry registry =
+      languages::Registry::Load(languages::BuiltinFiles(), {}).value();
+  return registry;
+}
+
+/// A toolchain that is the same on every machine.
+languages::Toolchain SampleToolchain() {
+  return {.binary = "/shims/tool",
+          .executable = "/opt/tool/1.2/bin/tool",
+          .roots = {"/opt/tool/1.2"},
+          .version = "tool 1.2.3"};
+}
+
+std::string DescribeStep(const Installation& installation, const char* name,
+                         const languages::Step& step, const Program& program) {
+  const auto request = RequestFor(installation, step, program);
+  if (!request.ok()) return request.error().message();
+  const jail::RunLimits& limits = request->limits;
+  return fmt::format(
+      "  {}: {}\n    env {}\n    wall {} memory {} address space {} processes {} files {}\n", name,
+      fmt::join(request->argv, " "), fmt::join(request->env, " "), FormatDuration(limits.wall_time),
+      FormatBytes(limits.memory), FormatBytes(limits.address_space), limits.processes,
+      limits.open_files);
+}
+
+/// What every language would execute, as text.
+std::string DescribeAll() {
+  const languages::Toolchain toolchain = SampleToolchain();
+  std::string text;
+  for (const languages::Language& language : Builtin().all()) {
+    const Installation installation{language, toolchain, ""};
+    const Program program{{{language.entry.file, "code", 0644}}, {"one"}};
+    text += language.id + "\n";
+    if (language.compile) text += DescribeStep(installation, "compile", *language.compile, program);
+    text += DescribeStep(installation, "run", language.run, program);
+  }
+  return text;
+}
+
+TEST(Launch, WhatEveryLanguageExecutesIsAsRecorded) {
+  const std::string file = POLYBOX_SOURCE_DIR "/src/exec/testdata/launch.golden";
+  const std::string now = DescribeAll();
+  if (std::getenv("POLYBOX_WRITE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(ReplaceFile(file, now).ok());
+  }
+  EXPECT_EQ(ReadFile(file).value_or(""), now)
+      << "if this is meant: POLYBOX_WRITE_GOLDEN=1 exec_test, and look at the difference";
+}
+
+TEST(Launch, TheEntryHasTheNameItsRuleDemands) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  const auto first_name = [&](const char* language, const char* given) {
+    const Installation installation{*Builtin().Find(language), toolchain, ""};
+    return FilesFor(installation, {{{given, "", 0644}}, {}})->at(0).name;
+  };
+  EXPECT_EQ(first_name("python", "mine.py"), "mine.py");
+  EXPECT_EQ(first_name("rust", "mine.rs"), "main.rs");
+  EXPECT_EQ(first_name("java", "mine.java"), "Main.java");
+}
+
+TEST(Launch, DefaultFilesAreAddedUnlessBroughtAndRestrictedOnesRefused) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  const Installation go{*Builtin().Find("go"), toolchain, ""};
+  const auto files = FilesFor(go, {{{"a.go", "package main", 0644}}, {}});
+  ASSERT_TRUE(files.ok());
+  const auto mod = std::ranges::find(*files, "go.mod", &jail::InputFile::name);
+  ASSERT_NE(mod, files->end());
+  EXPECT_NE(mod->content.find("go 1.2.3"), std::string::npos) << "the version is filled in";
+  const auto refused = FilesFor(go, {{{"a.go", "", 0644}, {"go.mod", "", 0644}}, {}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "\"go.mod\" is not allowed for Go");
+}
+
+TEST(Launch, APackageSetIsShownAndLinked) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  const Installation node{*Builtin().Find("node"), toolchain, "/var/sets/node"};
+  const auto files = FilesFor(node, {{{"a.js", "", 0644}}, {}});
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->back().name, "node_modules");
+  EXPECT_EQ(files->back().content, "/packages/node_modules");
+  EXPECT_TRUE(S_ISLNK(files->back().mode));
+  const jail::Spec spec = SpecFor(node);
+  EXPECT_EQ(spec.trees.back(), (jail::Tree{"/var/sets/node", "/packages", false}));
+}
+
+}  // namespace
+}  // namespace polybox::exec

@@ -1,0 +1,47 @@
+#include "jail/outcome.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+namespace polybox::jail {
+namespace {
+
+Outcome Ending(End end, int exit_code = 0, int signal = 0) {
+  Outcome outcome;
+  outcome.end = end;
+  outcome.exit_code = exit_code;
+  outcome.signal = signal;
+  return outcome;
+}
+
+TEST(Outcome, TheShellsCodeIsTheExitCodeOr128AndTheSignal) {
+  EXPECT_EQ(ShellCode(Ending(End::kExited, 3)), 3);
+  EXPECT_EQ(ShellCode(Ending(End::kExited, 137)), 137);
+  EXPECT_EQ(ShellCode(Ending(End::kSignalled, 0, SIGSEGV)), 139);
+  EXPECT_EQ(ShellCode(Ending(End::kTimedOut)), 137);
+  EXPECT_EQ(ShellCode(Ending(End::kSetupFailed)), 125);
+}
+
+TEST(Outcome, SignalsHaveTheirNames) {
+  EXPECT_EQ(SignalName(0), "");
+  EXPECT_EQ(SignalName(SIGKILL), "SIGKILL");
+  EXPECT_EQ(SignalName(SIGSYS), "SIGSYS");
+  EXPECT_EQ(SignalName(40), "SIG40");
+}
+
+TEST(Outcome, AnExitNeedsNoExplanationUnlessAChildDiedForWantOfMemory) {
+  const auto explain = [](const Outcome& outcome) {
+    return Explain(outcome, Bytes::MiB(32), std::chrono::seconds(2));
+  };
+  EXPECT_EQ(explain(Ending(End::kExited, 1)), "");
+  Outcome child = Ending(End::kExited);
+  child.oom_kills = 1;
+  EXPECT_EQ(explain(child), "1 of its processes died for want of memory (limit 32MiB)");
+  EXPECT_EQ(explain(Ending(End::kTimedOut)), "stopped: it ran longer than 2s");
+  EXPECT_EQ(explain(Ending(End::kOutOfMemory)), "killed: it needed more memory than 32MiB");
+  EXPECT_EQ(explain(Ending(End::kSignalled, 0, SIGSYS)), "ended by SIGSYS");
+}
+
+}  // namespace
+}  // namespace polybox::jail
