@@ -207,6 +207,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   init::Setup setup;
   setup.operations = plan.operations;
   setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  setup.fail_at = options.fail_at;
   setup.has_root = options.spec.privileged;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");

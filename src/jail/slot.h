@@ -61,6 +61,8 @@ struct SlotOptions {
   const sys::CgroupHome* cgroups = nullptr;
   /// Distinguishes the slots of this process; it decides the host uid of the guests.
   unsigned number = 0;
+  /// For tests: the operation of the plan that fails, -1 for none.
+  int fail_at = -1;
 };
 
 class Slot {

@@ -2,15 +2,19 @@
 // elsewhere.
 #include "jail/slot.h"
 
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "base/files.h"
+#include "jail/plan.h"
 #include "jail/seccomp_policy.h"
 #include "sys/cgroup_tree.h"
 
@@ -31,16 +35,17 @@ class FullSlot : public ::testing::Test {
     auto home = sys::CgroupHome::Make(sys::ReadCgroups());
     ASSERT_TRUE(home.ok()) << home.error().message();
     home_.emplace(std::move(home).value());
-    const auto rules = BuiltinSeccompRules();
-    ASSERT_TRUE(rules.ok()) << rules.error().message();
-    auto program = sys::CompileSeccomp(*rules);
-    ASSERT_TRUE(program.ok()) << program.error().message();
-    auto slot = Slot::Make({.spec = HostSpec(),
-                            .seccomp = std::move(program).value(),
-                            .cgroups = &*home_,
-                            .number = 0});
+    auto slot = Slot::Make(Options());
     ASSERT_TRUE(slot.ok()) << slot.error().message();
     slot_.emplace(std::move(slot).value());
+  }
+
+  SlotOptions Options() const {
+    return {.spec = HostSpec(),
+            .seccomp = sys::CompileSeccomp(BuiltinSeccompRules().value()).value(),
+            .cgroups = &*home_,
+            .number = 0,
+            .fail_at = -1};
   }
 
   Ran RunArgv(const std::vector<std::string>& argv, const RunLimits& limits = {}) {
@@ -145,6 +150,36 @@ TEST_F(FullSlot, NothingOfOneSessionIsLeftForTheNext) {
   ASSERT_TRUE(slot_->Reset().ok());
   const Ran after = Shell("ls -A . /tmp /dev/shm; stat -c %a .");
   EXPECT_EQ(after.out, ".:\n\n/dev/shm:\n\n/tmp:\n755\n") << after.err;
+}
+
+std::size_t CountLines(const char* path) {
+  const std::string text = ReadFile(path).value_or("");
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+std::size_t CountEntries(const char* path) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path), {}));
+}
+
+TEST_F(FullSlot, AStepThatFailsIsNamedAndLeavesNothingBehind) {
+  const Plan plan = MakePlan(HostSpec());
+  const std::size_t mounts = CountLines("/proc/self/mountinfo");
+  const std::size_t descriptors = CountEntries("/proc/self/fd");
+  for (std::size_t i = 0; i < plan.operations.size(); ++i) {
+    SlotOptions options = Options();
+    options.number = 1;
+    options.fail_at = static_cast<int>(i);
+    const auto slot = Slot::Make(options);
+    ASSERT_FALSE(slot.ok()) << Describe(plan.operations[i]);
+    EXPECT_EQ(slot.error().message(), "make a slot: build the root (" +
+                                          Describe(plan.operations[i]) + "): Input/output error");
+  }
+  EXPECT_EQ(CountLines("/proc/self/mountinfo"), mounts);
+  EXPECT_EQ(CountEntries("/proc/self/fd"), descriptors);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "only the fixture's own slot is a child";
+  SlotOptions again = Options();
+  again.number = 1;
+  EXPECT_TRUE(Slot::Make(again).ok()) << "its cgroup's name is free again";
 }
 
 TEST_F(FullSlot, TheHostIsOutOfReach) {

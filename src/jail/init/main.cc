@@ -88,7 +88,7 @@ class SlotInit {
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const StepResult built = BuildRoot(setup.operations, received.fds);
+    const StepResult built = BuildRoot(setup, received.fds);
     if (!built.ok) return built;
     for (const Operation& operation : setup.operations) {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back(operation);

@@ -67,6 +67,7 @@ void Fields(Archive& archive, Message& message)
   Sequence(archive, message.operations);
   Transfer(archive, message.scratch);
   Transfer(archive, message.seccomp);
+  Transfer(archive, message.fail_at);
   Transfer(archive, message.has_root);
 }
 

@@ -75,6 +75,8 @@ struct Setup {
   std::vector<std::string> scratch;
   /// The filter that every guest gets: an array of sock_filter.
   std::string seccomp;
+  /// For tests of what happens then: the operation that fails, -1 for none.
+  std::int32_t fail_at = -1;
   /// Whether uid 0 of the namespace is mapped beside the guest's (full), or the guest's alone
   /// (rootless).
   bool has_root = false;

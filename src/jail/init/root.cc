@@ -153,13 +153,15 @@ int MountTmpfs(const Operation& operation, const std::string& target) {
   return OrErrno(::mount("polybox", target.c_str(), "tmpfs", operation.flags, options));
 }
 
-StepResult BuildRoot(const std::vector<Operation>& operations, const std::vector<int>& trees) {
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees) {
+  const std::vector<Operation>& operations = setup.operations;
   const int host_proc = static_cast<int>(::syscall(
       SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   if (host_proc < 0) return StepResult::Failure(Stage::kNamespaces, errno);
   StepResult result;
   for (std::size_t i = 0; i < operations.size() && result.ok; ++i) {
-    const int error = Execute(operations[i], trees, host_proc);
+    const bool spoiled = static_cast<int>(i) == setup.fail_at;
+    const int error = spoiled ? EIO : Execute(operations[i], trees, host_proc);
     if (error != 0) result = StepResult::Failure(Stage::kOperation, error, static_cast<int>(i));
   }
   ::close(host_proc);

@@ -32,7 +32,7 @@ struct StepResult {
 };
 
 // root.cc
-StepResult BuildRoot(const std::vector<Operation>& operations, const std::vector<int>& trees);
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees);
 /// Mounts the tmpfs of `operation` on its target, which must exist; 0 or errno.
 int MountTmpfs(const Operation& operation, const std::string& target);
 
