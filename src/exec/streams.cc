@@ -12,23 +12,14 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
+#include "sys/pipe.h"
+
 namespace polybox::exec {
 namespace {
 
-struct Pipe {
-  UniqueFd reader;
-  UniqueFd writer;
-};
-
-Result<Pipe> MakePipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error::FromErrno("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-void SetNonBlocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
+using sys::MakePipe;
+using sys::Pipe;
+using sys::SetNonBlocking;
 
 /// Moves bytes between us and the guest until the run has ended.
 class Pump {

@@ -17,6 +17,7 @@
 #include "base/printable.h"
 #include "base/scope_exit.h"
 #include "base/unique_fd.h"
+#include "sys/pipe.h"
 
 extern char** environ;  // POSIX leaves the declaration to us
 
@@ -24,17 +25,6 @@ namespace polybox::sys {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-struct Pipe {
-  UniqueFd reader;
-  UniqueFd writer;
-};
-
-Result<Pipe> MakePipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error::FromErrno("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 std::vector<std::string> MergedEnvironment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> merged;
@@ -158,8 +148,8 @@ std::string CommandOutput::Failure() const {
 Result<CommandOutput> RunCommand(const Command& command) {
   POLYBOX_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   POLYBOX_ASSIGN_OR_RETURN(Pipe err, MakePipe());
-  ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);
-  ::fcntl(err.reader.get(), F_SETFL, O_NONBLOCK);
+  SetNonBlocking(out.reader.get());
+  SetNonBlocking(err.reader.get());
   POLYBOX_ASSIGN_OR_RETURN(const pid_t pid, Spawn(command, out.writer.get(), err.writer.get()));
   out.writer.reset();
   err.writer.reset();
