@@ -1,7 +1,7 @@
 # The commands of polybox. `make serve` and `make test` need nothing but Debian 12 with git and make.
 # They install what is missing (tools/setup says what and why), and running them again costs seconds.
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-unit test-asan test-tsan check bench docs install clean
+.PHONY: help serve test test-unit test-asan test-tsan test-cgroup2 check bench docs install clean
 
 CMAKE := cmake
 # A machine of yours may have more cores than memory for them; JOBS=1 make test is gentle.
@@ -12,6 +12,7 @@ BINARY := build/polybox
 help:
 	@echo 'make serve    install what is needed, build, and start polybox'
 	@echo 'make test     install what the tests need, build, and run every test'
+	@echo 'make test-cgroup2   run the tests of limits and attacks in a virtual machine with cgroup v2'
 	@echo 'make check    format, static analysis and layering of the sources'
 	@echo 'make bench    measure'
 	@echo 'make docs     rewrite the generated pages under docs/'
@@ -49,16 +50,24 @@ serve:
 test:
 	@tools/setup build test all-languages
 	$(release_tests)
-	$(call build,release,all)
+	$(call build,release,all bench_jail)
 	$(link_binary)
 	@$(BINARY) preinstall
-	@tools/run-tests release e2e layering
+	@tools/run-tests release e2e layering attacks soak
 
 # The unit tests under the sanitizers; CI runs both.
 test-asan test-tsan: test-%:
 	@tools/setup build test
 	$(call build,$*,all)
 	@tools/run-tests $*
+
+# The tests of limits and attacks on the unified cgroup hierarchy, in a virtual machine; not part of make test.
+test-cgroup2:
+	@tools/setup build test all-languages cgroup2
+	$(release_tests)
+	$(call build,release,all)
+	$(link_binary)
+	@tests/cgroup2/run $(RELEASE)
 
 check:
 	@tools/setup build test check
@@ -69,7 +78,9 @@ check:
 
 bench: $(BINARY)
 	@tools/setup bench
+	$(call build,release,bench_jail)
 	@tests/bench/run
+	@$(RELEASE)/tests/bench/bench_jail
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md

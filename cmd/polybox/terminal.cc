@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 namespace polybox::cmd {
 namespace {
 
@@ -56,8 +58,17 @@ void Terminal::Print(std::string_view text) const {
 }
 
 void Terminal::PrintLine(std::string_view text) const {
-  Print(text);
-  Print("\n");
+  if (stream_ != stderr) {
+    Print(text);
+    Print("\n");
+    return;
+  }
+  // Complaints repeat what they complain about: it must not drive the terminal.
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    Print(Printable(text.substr(at, end - at), 4096) + "\n");
+    at = end + 1;
+  }
 }
 
 bool Terminal::Flush() const {

@@ -48,7 +48,9 @@ jail::RunLimits LimitsOf(const languages::Limits& limits) {
           .open_files = limits.open_files,
           .processes = limits.processes,
           .stack = limits.stack,
-          .cpu_per_second = limits.cpu_per_second};
+          .cpu_per_second = limits.cpu_per_second,
+          .disk = limits.disk,
+          .inodes = limits.inodes};
 }
 
 /// The step's environment, the packages' over it, and what every guest gets.

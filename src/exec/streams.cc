@@ -10,7 +10,6 @@
 
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 
 #include "sys/pipe.h"
 
@@ -34,13 +33,8 @@ class Pump {
     SetNonBlocking(err_.reader.get());
     request.stdout_fd = out_.writer.get();
     request.stderr_fd = err_.writer.get();
-    struct stat info{};
-    const bool is_file =
-        streams_.input >= 0 && ::fstat(streams_.input, &info) == 0 && S_ISREG(info.st_mode);
-    if (is_file) {
-      request.stdin_fd = streams_.input;
-      return {};
-    }
+    // Always through a pipe: a file that the guest holds, it could open again through /proc, for
+    // writing.
     POLYBOX_ASSIGN_OR_RETURN(in_, MakePipe());
     request.stdin_fd = in_.reader.get();
     SetNonBlocking(in_.writer.get());

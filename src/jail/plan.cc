@@ -12,6 +12,8 @@ using init::Operation;
 using init::OperationKind;
 
 constexpr std::uint64_t kPlain = MS_NOSUID | MS_NODEV;
+// When something was last read tells a later guest about an earlier one.
+constexpr std::uint64_t kScratch = kPlain | MS_NOATIME;
 
 // The root only holds mount points and a few small files.
 constexpr std::uint64_t kRootBytes = 1 << 20;
@@ -89,7 +91,9 @@ void AddTrees(const Spec& spec, Plan& plan) {
   for (const Tree& tree : WithoutRepeats(spec.trees)) {
     Operation bind = Make(OperationKind::kBind, Relative(tree.target), tree.source);
     bind.is_file = tree.is_file;
-    bind.flags = IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain | MS_RDONLY;
+    // Read-only for a device as well: its times would be a word to other guests. Writing to it
+    // still works.
+    bind.flags = MS_RDONLY | (IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain);
     if (spec.privileged) {
       bind.tree = static_cast<std::int32_t>(plan.trees.size());
       plan.trees.push_back(tree);
@@ -99,6 +103,7 @@ void AddTrees(const Spec& spec, Plan& plan) {
 }
 
 void AddSmallFiles(Plan& plan) {
+  plan.operations.push_back(SmallFile(".empty", ""));  // what covers a file of /proc
   plan.operations.push_back(SmallFile("etc/passwd", kPasswd));
   plan.operations.push_back(SmallFile("etc/group", kGroup));
   plan.operations.push_back(SmallFile("etc/hosts", kHosts));
@@ -120,10 +125,10 @@ void AddScratch(const Spec& spec, Plan& plan) {
   const std::uint64_t bytes = spec.scratch.count();
   const std::uint64_t inodes = spec.scratch_inodes;
   // A compiled program is run from the working directory; nothing needs to be run from /tmp.
-  plan.operations.push_back(Tmpfs({"sandbox", kPlain, bytes, inodes, 0755}));
-  plan.operations.push_back(Tmpfs({"tmp", kPlain | MS_NOEXEC, bytes, inodes, 01777}));
+  plan.operations.push_back(Tmpfs({"sandbox", kScratch, bytes, inodes, 0755}));
+  plan.operations.push_back(Tmpfs({"tmp", kScratch | MS_NOEXEC, bytes, inodes, 01777}));
   plan.operations.push_back(
-      Tmpfs({"dev/shm", kPlain | MS_NOEXEC, kSharedMemoryBytes, kSharedMemoryInodes, 01777}));
+      Tmpfs({"dev/shm", kScratch | MS_NOEXEC, kSharedMemoryBytes, kSharedMemoryInodes, 01777}));
 }
 
 }  // namespace

@@ -27,13 +27,14 @@ TEST(Plan, IsTheListOfStepsInOrder) {
             R"(new root
 keep the host's /proc, covered, at /.kept
 directory /proc
-show noexec /dev/null from /dev/null by descriptor
+show read-only noexec /dev/null from /dev/null by descriptor
 show read-only /etc/ld.so.cache from /etc/ld.so.cache by descriptor
 show read-only /home/user/.tool/1.2 from /home/user/.tool/1.2 by descriptor
 show read-only /packages from /var/sets/node by descriptor
 show read-only /usr from /usr by descriptor
 link /bin -> usr/bin
 link /lib64 -> usr/lib64
+file /.empty
 file /etc/passwd
 file /etc/group
 file /etc/hosts
@@ -64,11 +65,9 @@ TEST(Plan, NothingOfTheHostIsWritableOrGrantsPrivileges) {
   for (const init::Operation& operation : MakePlan(SampleSpec()).operations) {
     if (operation.kind != init::OperationKind::kBind) continue;
     EXPECT_NE(operation.flags & MS_NOSUID, 0U) << Describe(operation);
+    EXPECT_NE(operation.flags & MS_RDONLY, 0U) << Describe(operation);
     const bool device = operation.target.starts_with("dev/");
-    if (!device) {
-      EXPECT_NE(operation.flags & MS_RDONLY, 0U) << Describe(operation);
-      EXPECT_NE(operation.flags & MS_NODEV, 0U) << Describe(operation);
-    }
+    EXPECT_NE(operation.flags & (device ? MS_NOEXEC : MS_NODEV), 0U) << Describe(operation);
   }
 }
 

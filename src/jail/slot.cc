@@ -51,7 +51,16 @@ Result<Started> StartInit() {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
-  posix_spawn_file_actions_adddup2(&actions, theirs.get(), 3);
+  // Above the numbers that they go to, so that neither overwrites the other.
+  const UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
+  const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
+  posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
+  posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
+  // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, 5);
   // What we block (to read it from a descriptor, say) is no business of the guest's.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -64,7 +73,7 @@ Result<Started> StartInit() {
   std::array<char*, 2> argv = {name.data(), nullptr};
   std::array<char*, 1> env = {nullptr};
   pid_t pid = -1;
-  const std::string path = fmt::format("/proc/self/fd/{}", image.get());
+  const std::string path = "/proc/self/fd/4";
   const int failed =
       ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
   if (failed != 0) return Error::FromErrno("start the slot init", failed);
@@ -80,6 +89,9 @@ Status WriteMap(pid_t pid, const char* file, const std::string& text) {
 /// Made by root, the namespace's root and the guest are two host uids of the slot's own; otherwise
 /// the guest is us.
 Status MapIds(pid_t pid, bool privileged, unsigned number) {
+  // It can be written once, by anyone, and stays: the first guest's word to all later ones, unless
+  // we are first.
+  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "projid_map", "0 0 1\n"));
   if (privileged) {
     const unsigned uid = SlotUid(number);
     const std::string map = fmt::format("0 {} 1\n65534 {} 1\n", uid, uid + 1);
@@ -97,8 +109,8 @@ Result<UniqueFd> OpenTree(const Tree& tree, bool is_device) {
                                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
   if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
   mount_attr attributes{};
-  attributes.attr_set = MOUNT_ATTR_NOSUID;
-  attributes.attr_set |= is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
+  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY;
+  attributes.attr_set |= is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
   if (::syscall(SYS_mount_setattr, fd.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
                 sizeof attributes) != 0) {
     return Error::FromErrno("make read-only " + tree.source);
@@ -107,7 +119,10 @@ Result<UniqueFd> OpenTree(const Tree& tree, bool is_device) {
 }
 
 std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup) {
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count();
+  // Whole seconds of one process: with a cgroup only a backstop behind the watcher, which counts
+  // all of them.
+  const auto seconds =
+      std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count() + (has_cgroup ? 1 : 0);
   std::vector<init::ResourceLimit> all = {
       {RLIMIT_AS, limits.address_space.count()},
       {RLIMIT_FSIZE, limits.file_size.count()},
@@ -141,8 +156,7 @@ Outcome FromEnded(const init::Ended& ended) {
       outcome.end = End::kExited;
       break;
     case init::EndKind::kSignalled:
-      // SIGXCPU is the kernel's word that RLIMIT_CPU is used up.
-      outcome.end = ended.signal == SIGXCPU ? End::kCpuLimit : End::kSignalled;
+      outcome.end = End::kSignalled;
       break;
     case init::EndKind::kWallTime:
       outcome.end = End::kTimedOut;
@@ -194,6 +208,10 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
 Status Slot::SetUp(const SlotOptions& options) {
   POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
   POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
+  if (cgroup_) {
+    const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
+    POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
+  }
   const Plan plan = MakePlan(options.spec);
   std::vector<UniqueFd> owned;
   std::vector<int> trees;
@@ -245,6 +263,24 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
   return AwaitDone("write the files");
 }
 
+Status Slot::UseCgroup(const RunLimits& limits, init::Run& run, std::vector<int>& fds) {
+  POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = limits.memory,
+                                              .swap = limits.swap,
+                                              .processes = limits.processes,
+                                              .cpu_per_second = limits.cpu_per_second}));
+  POLYBOX_RETURN_IF_ERROR(cgroup_->ResetCounters());
+  const std::vector<int> join = cgroup_->JoinFds();
+  run.join_count = static_cast<std::uint32_t>(join.size());
+  fds.insert(fds.end(), join.begin(), join.end());
+  // On v1 there may be a directory as well, of no controller: not worth its price on every run.
+  run.clone_into = cgroup_->capabilities().version == sys::CgroupVersion::kV2;
+  if (run.clone_into) fds.push_back(cgroup_->CloneFd());
+  run.watch_cpu = true;
+  fds.push_back(cgroup_->CpuFd());
+  fds.push_back(cgroup_->QuotaFd());
+  return {};
+}
+
 Result<Outcome> Slot::Run(const RunRequest& request) {
   init::Run run;
   run.argv = request.argv;
@@ -256,16 +292,9 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   run.cpu_nanoseconds_per_second = Count(request.limits.cpu_per_second);
   run.one_cpu = request.one_cpu;
   std::vector<int> fds = {request.stdin_fd, request.stdout_fd, request.stderr_fd};
-  if (cgroup_) {
-    POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = request.limits.memory,
-                                                .swap = request.limits.swap,
-                                                .processes = request.limits.processes,
-                                                .cpu_per_second = request.limits.cpu_per_second}));
-    POLYBOX_RETURN_IF_ERROR(cgroup_->ResetCounters());
-    const std::vector<int> join = cgroup_->JoinFds();
-    run.join_count = static_cast<std::uint32_t>(join.size());
-    fds.insert(fds.end(), join.begin(), join.end());
-  }
+  run.scratch_bytes = request.limits.disk.count();
+  run.scratch_inodes = static_cast<std::uint64_t>(request.limits.inodes);
+  if (cgroup_) POLYBOX_RETURN_IF_ERROR(UseCgroup(request.limits, run, fds));
   if (!init::Send(socket_.get(), init::Encode(run), fds)) return Error::FromErrno("send the run");
   init::Received received;
   if (!init::Receive(socket_.get(), received)) {
@@ -275,6 +304,9 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   if (init::Decode(received.bytes, ended)) {
     Outcome outcome = FromEnded(ended);
     FillUsage(outcome);
+    // A run that was stopped had its processor limit lifted.
+    const bool stopped = outcome.end != End::kExited && outcome.end != End::kSignalled;
+    if (cgroup_ && stopped) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
     return outcome;
   }
   init::Failed failed;

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
+#include "jail/init/protocol.h"
 #include "jail/outcome.h"
 #include "jail/spec.h"
 #include "sys/cgroup.h"
@@ -31,6 +32,9 @@ struct RunLimits {
   std::int64_t processes = 32;
   Bytes stack = Bytes::MiB(8);
   Duration cpu_per_second = std::chrono::milliseconds(900);
+  /// Of the working directory and of /tmp, each.
+  Bytes disk = Bytes::MiB(64);
+  std::int64_t inodes = 4096;
 };
 
 struct RunRequest {
@@ -93,6 +97,9 @@ class Slot {
 
   Status SetUp(const SlotOptions& options);
   /// Waits for Done; a Failed becomes an error with its step.
+  /// Lets the guest into the slot's cgroup: limits, counters, and the descriptors that it and its
+  /// watcher need.
+  Status UseCgroup(const RunLimits& limits, init::Run& run, std::vector<int>& fds);
   Status AwaitDone(const std::string& intent) const;
   void FillUsage(Outcome& outcome) const;
 

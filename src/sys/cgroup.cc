@@ -147,6 +147,13 @@ Result<CgroupDirectory> MakeV2Home(const CgroupHierarchy& hierarchy) {
   return home;
 }
 
+Result<V2Directories> MakeV2Directories(CgroupDirectory slot) {
+  POLYBOX_RETURN_IF_ERROR(EnableControllers(slot.fd(), slot.path()));
+  POLYBOX_ASSIGN_OR_RETURN(auto starter, CgroupDirectory::Make(slot.fd(), slot.path(), "starter"));
+  POLYBOX_ASSIGN_OR_RETURN(auto run, CgroupDirectory::Make(slot.fd(), slot.path(), "run"));
+  return V2Directories{std::move(slot), std::move(starter), std::move(run)};
+}
+
 /// Beside v1 controllers, only for cgroup.kill.
 std::optional<CgroupDirectory> MakeKillHome(const CgroupHierarchy& hierarchy) {
   const std::string path = CgroupBase(hierarchy);
@@ -210,7 +217,8 @@ Result<SlotCgroup> CgroupHome::MakeSlot(const std::string& name) const {
     if (made.ok()) v2 = std::move(made).value();
   }
   if (directories_->v1.empty()) {
-    POLYBOX_ASSIGN_OR_RETURN(auto control, OpenV2Slot(std::move(*v2)));
+    POLYBOX_ASSIGN_OR_RETURN(auto directories, MakeV2Directories(std::move(*v2)));
+    POLYBOX_ASSIGN_OR_RETURN(auto control, OpenV2Slot(std::move(directories)));
     return SlotCgroup(std::move(control));
   }
   std::vector<V1Directory> v1;
@@ -257,6 +265,9 @@ SlotCgroup::~SlotCgroup() = default;
 const CgroupCapabilities& SlotCgroup::capabilities() const {
   return control_->capabilities();
 }
+Status SlotCgroup::Adopt(pid_t starter, uid_t owner) {
+  return control_->Adopt(starter, owner);
+}
 Status SlotCgroup::SetLimits(const CgroupLimits& limits) {
   return control_->SetLimits(limits);
 }
@@ -274,6 +285,12 @@ std::vector<int> SlotCgroup::JoinFds() const {
 }
 int SlotCgroup::CloneFd() const {
   return control_->CloneFd();
+}
+int SlotCgroup::CpuFd() const {
+  return control_->CpuFd();
+}
+int SlotCgroup::QuotaFd() const {
+  return control_->QuotaFd();
 }
 int SlotCgroup::OomFd() const {
   return control_->OomFd();

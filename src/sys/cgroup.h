@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/result.h"
 #include "base/units.h"
 #include "sys/cgroup_tree.h"
@@ -69,6 +71,11 @@ class SlotCgroup {
 
   const CgroupCapabilities& capabilities() const;
 
+  /// Once, before anything runs: lets the process `starter`, which starts the guests and has or
+  /// will have the uid `owner`, clone them into CloneFd(). On v2 the kernel asks who clones, so the
+  /// starter moves beside the guests, outside their limits, and what it has to write to becomes
+  /// its own. On v1 there is nothing to do. Waits for an RCU grace period.
+  Status Adopt(pid_t starter, uid_t owner);
   /// Writes only what changed. Where a cgroup above allows less processor time, that holds.
   Status SetLimits(const CgroupLimits& limits);
   /// Before a run, with nobody in the slot: figures start at zero, a past OOM event is forgotten.
@@ -84,8 +91,17 @@ class SlotCgroup {
   /// period. Empty on v2. Borrowed; they live as long as this object.
   std::vector<int> JoinFds() const;
   /// The directory for CLONE_INTO_CGROUP: on v2 all there is to do. On v1 beside a v2 mount it is
-  /// what KillAll needs, on top of JoinFds. -1 when there is none.
+  /// what KillAll needs, on top of JoinFds. -1 when there is none. Borrowed, until the next
+  /// ResetCounters or DropLeftovers, which on some kernels put another directory in its place; the
+  /// same goes for OomFd().
   int CloneFd() const;
+
+  /// To read the processor time used: a number of nanoseconds (v1), or lines with `usage_usec`
+  /// (v2).
+  int CpuFd() const;
+  /// To lift the processor limit of a guest that is being killed: it dies sooner. Write -1 (v1) or
+  /// max (v2); DropLeftovers puts the limit back.
+  int QuotaFd() const;
 
   /// v1: poll for POLLIN, v2: for POLLPRI. -1 when the kernel cannot tell.
   int OomFd() const;

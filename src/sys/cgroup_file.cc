@@ -70,16 +70,33 @@ CgroupDirectory::~CgroupDirectory() {
   Remove();
 }
 
+bool CgroupDirectory::RemoveFrom(int parent) const {
+  // A reaped process leaves its cgroups a moment later. 1 + 2 + ... + 64 ms is enough for that, and
+  // short enough for the end of a server that has many slots.
+  for (int wait_ms = 1; wait_ms <= 64; wait_ms *= 2) {
+    if (::unlinkat(parent, name_.c_str(), AT_REMOVEDIR) == 0) return true;
+    if (errno != EBUSY) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+  }
+  return false;
+}
+
 void CgroupDirectory::Remove() {
   if (!fd_.valid()) return;
   const UniqueFd parent(::openat(fd_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A reaped process leaves its cgroups a moment later. 1 + 2 + ... + 64 ms is enough for that, and
-  // short enough for the end of a server that has many slots.
-  for (int wait_ms = 1; parent.valid() && wait_ms <= 64; wait_ms *= 2) {
-    if (::unlinkat(parent.get(), name_.c_str(), AT_REMOVEDIR) == 0 || errno != EBUSY) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
-  }
+  if (parent.valid()) RemoveFrom(parent.get());
   fd_.reset();
+}
+
+Result<bool> CgroupDirectory::Renew() {
+  const UniqueFd parent(::openat(fd_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.valid()) return Error::FromErrno("open the cgroup above " + path_);
+  if (!RemoveFrom(parent.get())) return false;
+  if (::mkdirat(parent.get(), name_.c_str(), 0755) != 0) {
+    return Error::FromErrno("make cgroup " + path_ + " again");
+  }
+  POLYBOX_ASSIGN_OR_RETURN(fd_, OpenDirectory(parent.get(), name_).In(path_));
+  return true;
 }
 
 Result<ControlFile> ControlFile::Open(const CgroupDirectory& directory, const char* name,

@@ -29,9 +29,14 @@ class CgroupDirectory {
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
 
+  /// Puts a new cgroup in the place of this one, whose counters start at zero. False when it stays,
+  /// for someone is inside; all descriptors of its files stand for a removed one otherwise.
+  Result<bool> Renew();
+
  private:
   CgroupDirectory(UniqueFd fd, std::string path, std::string name);
   void Remove();
+  bool RemoveFrom(int parent) const;
 
   UniqueFd fd_;
   std::string path_;
@@ -73,6 +78,7 @@ class LimitFile {
   explicit LimitFile(ControlFile file) : file_(std::move(file)) {}
 
   bool valid() const { return file_.valid(); }
+  int fd() const { return file_.fd(); }
   const std::optional<std::int64_t>& written() const { return written_; }
   /// A failed write leaves the kernel's limit, and so what is remembered, as it was.
   Status Set(std::int64_t value) { return Set(value, std::to_string(value)); }

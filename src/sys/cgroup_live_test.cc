@@ -192,6 +192,46 @@ TEST_F(LiveCgroup, PeakAndTimeAreThoseOfTheRun) {
   EXPECT_LT(*second.cpu_user + *second.cpu_system, milliseconds(100));
 }
 
+TEST_F(LiveCgroup, ASecondStepHasAPeakOfItsOwnAndTheSameLimits) {
+  CgroupLimits limits = kRoomy;
+  limits.memory = Bytes::MiB(48);
+  ASSERT_TRUE(slot_->SetLimits(limits).ok());
+  ASSERT_EQ(RunGuest(*slot_, [] { return Touch(32U << 20U); }), 0);
+  ASSERT_TRUE(slot_->ResetCounters().ok());
+  ASSERT_EQ(RunGuest(*slot_, [] { return Touch(8U << 20U); }), 0);
+  const CgroupUsage second = Usage();
+  ASSERT_TRUE(second.memory_peak);
+  EXPECT_GE(*second.memory_peak, Bytes::MiB(8));
+  EXPECT_LT(*second.memory_peak, Bytes::MiB(12));
+  const int status = RunGuest(*slot_, [] { return Touch(64U << 20U); });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+}
+
+TEST_F(LiveCgroup, AStarterOfAnotherUserClonesGuestsIntoTheSlot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  constexpr uid_t kOwner = 0x70000000;
+  // The starter, which waits until it has been adopted, answers with how its guest ended.
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+  const UniqueFd wait(pipe[0]);
+  UniqueFd go(pipe[1]);
+  const pid_t starter = ::fork();
+  if (starter == 0) {
+    go.reset();
+    char byte = 0;
+    (void)!::read(wait.get(), &byte, 1);
+    if (::setresuid(kOwner, kOwner, kOwner) != 0) ::_exit(98);
+    const int status = RunGuest(*slot_, [] { return 7; });
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 97);
+  }
+  const Status adopted = slot_->Adopt(starter, kOwner);
+  EXPECT_TRUE(adopted.ok()) << adopted.error().message();
+  go.reset();
+  const int status = Wait(starter);
+  if (slot_->capabilities().version == CgroupVersion::kV1) return;  // guests join by themselves
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 TEST_F(LiveCgroup, TheNextRunDoesNotPayForThePageCacheOfTheLast) {
   const testing::TempDir dir;
   const std::string file = dir.path() + "/cache";
@@ -207,7 +247,9 @@ TEST_F(LiveCgroup, TheNextRunDoesNotPayForThePageCacheOfTheLast) {
             0);
   if (*Usage().memory_peak < Bytes::MiB(24)) GTEST_SKIP() << "files here are not charged to a run";
   ASSERT_TRUE(slot_->ResetCounters().ok());
-  EXPECT_GE(*Usage().memory_peak, Bytes::MiB(20)) << "nothing left to drop: no proof";
+  // Absent where the kernel cannot reset it: there the reset has dropped everything.
+  EXPECT_GE(Usage().memory_peak.value_or(Bytes::MiB(24)), Bytes::MiB(20))
+      << "nothing left to drop: no proof";
   ASSERT_TRUE(slot_->DropLeftovers().ok());
   ASSERT_TRUE(slot_->ResetCounters().ok());
   ASSERT_EQ(RunGuest(*slot_, [] { return 0; }), 0);

@@ -18,12 +18,15 @@ class SlotControl {
   virtual ~SlotControl() = default;
 
   virtual const CgroupCapabilities& capabilities() const = 0;
+  virtual Status Adopt(pid_t /*starter*/, uid_t /*owner*/) { return {}; }
   virtual Status SetLimits(const CgroupLimits& limits) = 0;
   virtual Status ResetCounters() = 0;
   virtual Status DropLeftovers() = 0;
   virtual Result<CgroupUsage> ReadUsage() const = 0;
   virtual std::vector<int> JoinFds() const = 0;
   virtual int CloneFd() const = 0;
+  virtual int CpuFd() const = 0;
+  virtual int QuotaFd() const = 0;
   virtual int OomFd() const = 0;
   virtual bool TakeOomEvent() = 0;
   virtual Status KillAll() = 0;
@@ -38,7 +41,15 @@ struct V1Directory {
 /// `kill_directory`: of the v2 hierarchy beside it, if there is one.
 Result<std::unique_ptr<SlotControl>> OpenV1Slot(std::vector<V1Directory> directories,
                                                 std::optional<CgroupDirectory> kill_directory);
-Result<std::unique_ptr<SlotControl>> OpenV2Slot(CgroupDirectory directory);
+
+/// Two cgroups in one, because who clones into a cgroup must be allowed to write to it and to the
+/// one above both: `starter` is for those who start guests, `run` has the limits and the guests.
+struct V2Directories {
+  CgroupDirectory slot;
+  CgroupDirectory starter;
+  CgroupDirectory run;
+};
+Result<std::unique_ptr<SlotControl>> OpenV2Slot(V2Directories directories);
 
 /// The kernel's default, and better here than a shorter one: a run of a few dozen milliseconds on
 /// several threads spends its burst at once, where a short period would stop it again and again.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 
 #include "base/files.h"
 #include "base/testing/temp_dir.h"
@@ -77,11 +78,25 @@ class FakeSlot {
     directories.push_back({{"memory", "cpu", "cpuacct", "pids"}, Directory()});
     return OpenV1Slot(std::move(directories), std::nullopt);
   }
-  Result<std::unique_ptr<SlotControl>> OpenV2() const { return OpenV2Slot(Directory()); }
+  Result<std::unique_ptr<SlotControl>> OpenV2() const {
+    return OpenV2Slot({Empty("around"), Empty("starter"), Directory()});
+  }
 
   void Put(const std::string& name, const std::string& content) {
     dir_.Write("slot/" + name, content);
     Written();
+  }
+  /// In one of the directories that OpenV2 takes.
+  void PutIn(const std::string& folder, const std::string& name, const std::string& content) {
+    std::filesystem::create_directories(dir_.path() + "/" + folder);
+    dir_.Write(folder + "/" + name, content);
+  }
+  std::string Content(const std::string& path) const {
+    return ReadFile(dir_.path() + "/" + path).value_or("(missing)");
+  }
+  uid_t Owner(const std::string& path) const {
+    struct stat status{};
+    return ::stat((dir_.path() + "/" + path).c_str(), &status) == 0 ? status.st_uid : ~0U;
   }
   /// The first line: a plain file keeps the end of what was there before.
   std::string Line(const std::string& name) const {
@@ -102,12 +117,36 @@ class FakeSlot {
   }
 
  private:
+  CgroupDirectory Empty(const std::string& name) const {
+    const UniqueFd parent = OpenDirectory(AT_FDCWD, dir_.path()).value();
+    return CgroupDirectory::Make(parent.get(), dir_.path(), name,
+                                 CgroupDirectory::OnExisting::kAccept)
+        .value();
+  }
+
   TempDir dir_;
   UniqueFd watch_{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
 };
 
 CgroupLimits Limits(std::uint64_t memory_mib, std::uint64_t swap_mib) {
   return {Bytes::MiB(memory_mib), Bytes::MiB(swap_mib), 16, std::chrono::seconds(1)};
+}
+
+TEST(CgroupDirectory, IsMadeAnewUnlessSomeoneIsInside) {
+  const TempDir dir;
+  const UniqueFd parent = OpenDirectory(AT_FDCWD, dir.path()).value();
+  auto made = CgroupDirectory::Make(parent.get(), dir.path(), "cgroup");
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  const UniqueFd old(::dup(made->fd()));
+  ASSERT_EQ(made->Renew().value_or(false), true);
+  struct stat status{};
+  ASSERT_EQ(::fstat(old.get(), &status), 0);
+  EXPECT_EQ(status.st_nlink, 0U) << "the old one is gone";
+  EXPECT_TRUE(std::filesystem::exists(dir.path() + "/cgroup"));
+  std::filesystem::create_directory(dir.path() + "/cgroup/inside");
+  EXPECT_EQ(made->Renew().value_or(true), false);
+  EXPECT_TRUE(std::filesystem::exists(dir.path() + "/cgroup/inside"));
+  std::filesystem::remove(dir.path() + "/cgroup/inside");
 }
 
 TEST(V1SlotFiles, MemoryIsNeverAboveMemoryAndSwapOnTheWay) {
@@ -285,6 +324,39 @@ TEST(V2SlotFiles, CountersAreCountedFromTheReset) {
   EXPECT_EQ(usage->memory_peak, Bytes(4096));
   EXPECT_TRUE((*slot)->TakeOomEvent());
   EXPECT_FALSE((*slot)->TakeOomEvent());
+}
+
+TEST(V2SlotFiles, AProcessKilledWithItsGroupIsCountedOnce) {
+  const struct {
+    const char* events;
+    std::int64_t killed;
+  } kCases[] = {{"oom_kill 2\noom_group_kill 1\n", 0},
+                {"oom_kill 4\noom_group_kill 2\n", 1},
+                {"oom_kill 3\noom_group_kill 2\n", 1},
+                {"oom_kill 6\noom_group_kill 2\n", 3},
+                {"oom_kill 3\n", 1}};
+  for (const auto& [events, killed] : kCases) {
+    FakeSlot fake(kV2Files);
+    const auto slot = fake.OpenV2();
+    ASSERT_TRUE(slot.ok()) << slot.error().message();
+    fake.Put("memory.events", events);
+    EXPECT_EQ((*slot)->ReadUsage()->oom_kills, killed) << events;
+  }
+}
+
+TEST(V2SlotFiles, WhoStartsGuestsMovesBesideThemAndMayPutThemThere) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  FakeSlot fake(kV2Files);
+  for (const char* folder : {"around", "starter", "slot"}) fake.PutIn(folder, "cgroup.procs", "");
+  const auto slot = fake.OpenV2();
+  ASSERT_TRUE(slot.ok()) << slot.error().message();
+  const Status adopted = (*slot)->Adopt(4711, 1234);
+  ASSERT_TRUE(adopted.ok()) << adopted.error().message();
+  EXPECT_EQ(fake.Content("starter/cgroup.procs"), "4711\n");
+  EXPECT_EQ(fake.Owner("around/cgroup.procs"), 1234U);
+  EXPECT_EQ(fake.Owner("slot/cgroup.procs"), 1234U);
+  EXPECT_EQ(fake.Owner("starter/cgroup.procs"), 0U);
+  EXPECT_EQ(fake.Owner("slot/memory.max"), 0U) << "the limits are not the starter's to change";
 }
 
 TEST(V2SlotFiles, AnOldKernelGivesFewerFiguresAndNoneInvented) {

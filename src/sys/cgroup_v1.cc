@@ -49,6 +49,8 @@ class V1Slot : public SlotControl {
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override;
   int CloneFd() const override { return kill_.valid() ? kill_directory_->fd() : -1; }
+  int CpuFd() const override { return cpu_.total.fd(); }
+  int QuotaFd() const override { return cpu_.quota.fd(); }
   int OomFd() const override { return oom_event_.get(); }
   bool TakeOomEvent() override;
   Status KillAll() override;

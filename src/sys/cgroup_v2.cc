@@ -1,7 +1,9 @@
-// cgroup v2: one directory. Most counters only ever grow, so where each run began is remembered.
+// cgroup v2: one directory has all files. Most counters only ever grow, so where each run began is
+// remembered; for the memory peak, where the kernel cannot reset it, the directory is made anew.
 #include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,37 +17,52 @@ struct Counters {
   std::optional<std::uint64_t> user_us;
   std::optional<std::uint64_t> system_us;
   std::optional<std::uint64_t> oom_kills;
+  std::optional<std::uint64_t> oom_group_kills;
   std::optional<std::uint64_t> memory_peak;
   std::optional<std::uint64_t> processes_peak;
 };
 
 class V2Slot : public SlotControl {
  public:
-  explicit V2Slot(CgroupDirectory directory) : directory_(std::move(directory)) {}
+  explicit V2Slot(V2Directories directories)
+      : slot_(std::move(directories.slot)),
+        starter_(std::move(directories.starter)),
+        directory_(std::move(directories.run)) {}
 
   Status Open();
 
   const CgroupCapabilities& capabilities() const override { return capabilities_; }
+  Status Adopt(pid_t starter, uid_t owner) override;
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
   Status DropLeftovers() override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override { return {}; }
   int CloneFd() const override { return directory_.fd(); }
+  int CpuFd() const override { return cpu_stat_.fd(); }
+  int QuotaFd() const override { return cpu_max_.fd(); }
   int OomFd() const override { return memory_events_.fd(); }
   bool TakeOomEvent() override;
   Status KillAll() override;
 
  private:
+  Status OpenFiles();
   Status OpenLimits();
   Status OpenPeak();
   Status OpenReclaim();
   Status KillTheWholeRunAtOnce() const;
   Status Reclaim(std::uint64_t bytes) const;
+  Status GiveToOwner(const CgroupDirectory& directory) const;
+  Status ReclaimLeftovers() const;
+  Status Renew();
   Result<Counters> ReadCounters() const;
 
+  CgroupDirectory slot_;
+  CgroupDirectory starter_;
   CgroupDirectory directory_;
   CgroupCapabilities capabilities_;
+  std::optional<uid_t> owner_;
+  std::optional<CgroupLimits> limits_;
   LimitFile memory_max_;
   LimitFile swap_max_;  // absent without swap accounting
   LimitFile pids_max_;
@@ -79,7 +96,8 @@ Status V2Slot::OpenLimits() {
 Status V2Slot::OpenPeak() {
   POLYBOX_ASSIGN_OR_RETURN(memory_peak_,
                            ControlFile::OpenIfThere(directory_, "memory.peak", O_RDWR));
-  peak_resets_ = memory_peak_.valid();
+  // Before 6.12 root may open it for writing all the same, and is refused when it writes.
+  peak_resets_ = memory_peak_.valid() && memory_peak_.Write("0").ok();
   if (peak_resets_) return {};
   POLYBOX_ASSIGN_OR_RETURN(memory_peak_,
                            ControlFile::OpenIfThere(directory_, "memory.peak", O_RDONLY));
@@ -101,7 +119,7 @@ Status V2Slot::KillTheWholeRunAtOnce() const {
   return group.valid() ? group.Write("1") : Status();
 }
 
-Status V2Slot::Open() {
+Status V2Slot::OpenFiles() {
   POLYBOX_RETURN_IF_ERROR(OpenLimits());
   POLYBOX_RETURN_IF_ERROR(OpenPeak());
   POLYBOX_RETURN_IF_ERROR(OpenReclaim());
@@ -117,11 +135,35 @@ Status V2Slot::Open() {
                    .limits_swap = swap_max_.valid(),
                    .oom_event = true,
                    .kill_all = kill_.valid()};
+  return {};
+}
+
+Status V2Slot::Open() {
+  POLYBOX_RETURN_IF_ERROR(OpenFiles());
   return ResetCounters();
+}
+
+/// Only the right to put processes there: limits stay ours.
+Status V2Slot::GiveToOwner(const CgroupDirectory& directory) const {
+  if (!owner_) return {};
+  if (::fchownat(directory.fd(), "cgroup.procs", *owner_, static_cast<gid_t>(-1), 0) == 0) {
+    return {};
+  }
+  return Error::FromErrno(fmt::format("give {}/cgroup.procs to uid {}", directory.path(), *owner_));
+}
+
+Status V2Slot::Adopt(pid_t starter, uid_t owner) {
+  owner_ = owner;
+  POLYBOX_ASSIGN_OR_RETURN(const auto processes,
+                           ControlFile::Open(starter_, "cgroup.procs", O_WRONLY));
+  POLYBOX_RETURN_IF_ERROR(processes.Write(std::to_string(starter)));
+  POLYBOX_RETURN_IF_ERROR(GiveToOwner(slot_));
+  return GiveToOwner(directory_);
 }
 
 Status V2Slot::SetLimits(const CgroupLimits& limits) {
   POLYBOX_ASSIGN_OR_RETURN(const KernelLimits kernel, ToKernel(limits));
+  limits_ = limits;
   POLYBOX_RETURN_IF_ERROR(memory_max_.Set(kernel.memory).In("limit memory"));
   if (swap_max_.valid()) POLYBOX_RETURN_IF_ERROR(swap_max_.Set(kernel.swap).In("limit swap"));
   POLYBOX_RETURN_IF_ERROR(pids_max_.Set(kernel.processes).In("limit processes"));
@@ -134,7 +176,10 @@ Result<Counters> V2Slot::ReadCounters() const {
   POLYBOX_ASSIGN_OR_RETURN(const std::string cpu, cpu_stat_.Read());
   POLYBOX_ASSIGN_OR_RETURN(counters.user_us, cpu_stat_.CounterIn(cpu, "user_usec"));
   POLYBOX_ASSIGN_OR_RETURN(counters.system_us, cpu_stat_.CounterIn(cpu, "system_usec"));
-  POLYBOX_ASSIGN_OR_RETURN(counters.oom_kills, memory_events_.ReadCounter("oom_kill"));
+  POLYBOX_ASSIGN_OR_RETURN(const std::string events, memory_events_.Read());
+  POLYBOX_ASSIGN_OR_RETURN(counters.oom_kills, memory_events_.CounterIn(events, "oom_kill"));
+  POLYBOX_ASSIGN_OR_RETURN(counters.oom_group_kills,
+                           memory_events_.CounterIn(events, "oom_group_kill"));
   if (memory_peak_.valid()) {
     POLYBOX_ASSIGN_OR_RETURN(counters.memory_peak, memory_peak_.ReadNumber());
   }
@@ -144,9 +189,16 @@ Result<Counters> V2Slot::ReadCounters() const {
   return counters;
 }
 
+/// A second step of a session finds the peak of the first, and where it cannot be reset has to make
+/// the cgroup anew; the first step of a session finds a new one, thanks to DropLeftovers.
 Status V2Slot::ResetCounters() {
   if (peak_resets_) POLYBOX_RETURN_IF_ERROR(memory_peak_.Write("0"));
   POLYBOX_ASSIGN_OR_RETURN(before_, ReadCounters());
+  if (!peak_resets_ && before_.memory_peak.value_or(0) > kLeftoverAllowed.count()) {
+    POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
+    POLYBOX_RETURN_IF_ERROR(Renew());
+    POLYBOX_ASSIGN_OR_RETURN(before_, ReadCounters());
+  }
   oom_kills_seen_ = before_.oom_kills.value_or(0);
   return {};
 }
@@ -163,11 +215,27 @@ Status V2Slot::Reclaim(std::uint64_t bytes) const {
   return status;
 }
 
-Status V2Slot::DropLeftovers() {
+/// For the figures of the next run to be its own. When someone is still inside, the cgroup stays,
+/// and a figure may be absent.
+Status V2Slot::Renew() {
+  POLYBOX_ASSIGN_OR_RETURN(const bool renewed, directory_.Renew());
+  if (!renewed) return {};
+  POLYBOX_RETURN_IF_ERROR(OpenFiles().In("make a cgroup anew"));
+  POLYBOX_RETURN_IF_ERROR(GiveToOwner(directory_));
+  return limits_ ? SetLimits(CgroupLimits(*limits_)) : Status();
+}
+
+/// A removed cgroup stays in the kernel for as long as it has page cache, so this comes before
+/// Renew as well.
+Status V2Slot::ReclaimLeftovers() const {
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_current_.ReadNumber());
-  if (usage > kLeftoverAllowed.count()) {
-    POLYBOX_RETURN_IF_ERROR(Reclaim(usage).In("drop page cache"));
-  }
+  if (usage <= kLeftoverAllowed.count()) return {};
+  return Reclaim(usage).In("drop page cache");
+}
+
+Status V2Slot::DropLeftovers() {
+  POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
+  if (memory_peak_.valid() && !peak_resets_) POLYBOX_RETURN_IF_ERROR(Renew());
   // Written anew, the quota starts a new period: else the next run would stand still for what is
   // left of the one that the last run used up.
   return cpu_max_.Rewrite().In("start a new processor period");
@@ -177,6 +245,12 @@ std::optional<std::uint64_t> Since(std::optional<std::uint64_t> before,
                                    std::optional<std::uint64_t> now) {
   if (!before || !now) return std::nullopt;
   return *now - std::min(*before, *now);
+}
+
+/// The kernel kills its victim, then everyone in the cgroup, and counts the victim both times
+/// unless it was gone by then.
+std::uint64_t KilledProcesses(std::uint64_t kills, std::uint64_t group_kills) {
+  return kills == 0 ? 0 : std::max<std::uint64_t>(kills - std::min(kills, group_kills), 1);
 }
 
 Duration FromMicroseconds(std::uint64_t count) {
@@ -193,7 +267,8 @@ Result<CgroupUsage> V2Slot::ReadUsage() const {
     usage.cpu_system = FromMicroseconds(*system);
   }
   if (const auto kills = Since(before_.oom_kills, now.oom_kills)) {
-    usage.oom_kills = static_cast<std::int64_t>(*kills);
+    const auto groups = Since(before_.oom_group_kills, now.oom_group_kills);
+    usage.oom_kills = static_cast<std::int64_t>(KilledProcesses(*kills, groups.value_or(0)));
   }
   if (now.memory_peak) {
     const auto peak = peak_resets_ ? now.memory_peak
@@ -224,8 +299,8 @@ Status V2Slot::KillAll() {
 
 }  // namespace
 
-Result<std::unique_ptr<SlotControl>> OpenV2Slot(CgroupDirectory directory) {
-  auto slot = std::make_unique<V2Slot>(std::move(directory));
+Result<std::unique_ptr<SlotControl>> OpenV2Slot(V2Directories directories) {
+  auto slot = std::make_unique<V2Slot>(std::move(directories));
   POLYBOX_RETURN_IF_ERROR(slot->Open());
   return std::unique_ptr<SlotControl>(std::move(slot));
 }

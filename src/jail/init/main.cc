@@ -27,11 +27,27 @@ std::uint64_t Now() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// Processor time of the guest's cgroup so far; 0 when it cannot be read.
+/// Processor time of the guest's cgroup so far, in nanoseconds; 0 when it cannot be read. v1 has
+/// the number, v2 a list of counters in microseconds of which ours is the first.
 std::uint64_t ReadCpu(int fd) {
-  char text[32] = {};
-  if (::pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
-  return std::strtoull(text, nullptr, 10);
+  constexpr std::string_view kV2 = "usage_usec ";
+  char text[64] = {};
+  if (fd < 0 || ::pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
+  if (!std::string_view(text).starts_with(kV2)) return std::strtoull(text, nullptr, 10);
+  return std::strtoull(text + kV2.size(), nullptr, 10) * 1000;
+}
+
+/// A guest that has used up its share of the processor would die only when it gets the next one.
+void LiftQuota(int fd) {
+  if (fd >= 0 && ::write(fd, "-1", 2) < 0) {
+    const ssize_t ignored = ::write(fd, "max", 3);
+    (void)ignored;
+  }
+}
+
+/// Where the descriptors for watching the processor time begin in a run's message.
+std::size_t WatchAt(const Run& run) {
+  return 3 + run.join_count + (run.clone_into ? 1 : 0);
 }
 
 /// No program started from here can ever gain a capability. What we hold ourselves stays.
@@ -91,8 +107,9 @@ class SlotInit {
     const StepResult built = BuildRoot(setup, received.fds);
     if (!built.ok) return built;
     for (const Operation& operation : setup.operations) {
-      if (operation.kind == OperationKind::kTmpfs) scratch_.push_back(operation);
+      if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
+    RememberScratch(scratch_);
     seccomp_ = setup.seccomp;
     return MakePod(seccomp_, pod_);
   }
@@ -113,7 +130,8 @@ class SlotInit {
 
   void RunOne(const Received& received) {
     Run run;
-    if (!Decode(received.bytes, run) || received.fds.size() < 3 + run.join_count + run.watch_cpu) {
+    if (!Decode(received.bytes, run) ||
+        received.fds.size() < WatchAt(run) + (run.watch_cpu ? 2 : 0)) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
     // A second step of the same session (compile, then run) needs a pod of its own.
@@ -121,9 +139,12 @@ class SlotInit {
       const StepResult made = MakePod(seccomp_, pod_);
       if (!made.ok) return Answer(made);
     }
+    if (const StepResult resized = ResizeScratch(scratch_, run); !resized.ok)
+      return Answer(resized);
     const std::uint64_t begin = Now();
     Send(pod_.socket, received.bytes, received.fds);
-    const int cpu_fd = run.watch_cpu ? received.fds[3 + run.join_count] : -1;
+    const int cpu_fd = run.watch_cpu ? received.fds[WatchAt(run)] : -1;
+    const int quota_fd = run.watch_cpu ? received.fds[WatchAt(run) + 1] : -1;
     Ended ended;
     Failed failed;
     const bool started = Watch(run, cpu_fd, begin, ended, failed);
@@ -136,6 +157,7 @@ class SlotInit {
       Send(kServer, started ? Encode(ended) : Encode(failed));
       return EndPod(pod_, nullptr);
     }
+    LiftQuota(quota_fd);
     EndPod(pod_, &ended);
     Send(kServer, Encode(ended));
   }
@@ -143,6 +165,7 @@ class SlotInit {
   /// Waits until the guest ends or one of its limits is reached. False when it never started.
   bool Watch(const Run& run, int cpu_fd, std::uint64_t begin, Ended& ended, Failed& failed) {
     const std::uint64_t deadline = begin + run.wall_nanoseconds;
+    const std::uint64_t used_before = ReadCpu(cpu_fd);
     while (true) {
       const std::uint64_t now = Now();
       std::uint64_t next = deadline;
@@ -151,7 +174,7 @@ class SlotInit {
         return true;
       }
       if (cpu_fd >= 0 && run.cpu_nanoseconds > 0) {
-        const std::uint64_t used = ReadCpu(cpu_fd);
+        const std::uint64_t used = ReadCpu(cpu_fd) - used_before;
         if (used >= run.cpu_nanoseconds) {
           ended.kind = EndKind::kCpuTime;
           return true;
@@ -196,7 +219,7 @@ class SlotInit {
     return true;
   }
 
-  std::vector<Operation> scratch_;
+  std::vector<Scratch> scratch_;
   std::string seccomp_;
   Pod pod_;
 };
@@ -206,6 +229,7 @@ class SlotInit {
 int EnterNamespaces() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "polybox-slot");
+  ::close(4);  // our own image
   ::setsid();
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0) return errno;
   // The server must be able to write our maps.

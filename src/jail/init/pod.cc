@@ -23,17 +23,34 @@
 namespace polybox::jail::init {
 namespace {
 
-// World-readable, tells about the host, and no program needs it. Bound over with /dev/null. What
-// only the host's root may read (kcore, kmsg, timer_list, sysrq-trigger, ...) is closed to a guest
-// anyway: that root has no uid in here.
-constexpr const char* kMasked[] = {"/proc/keys", "/proc/key-users", "/proc/kallsyms",
-                                   "/proc/config.gz"};
+// World-readable, tells about the host, and no program needs it: bound over with an empty file or
+// directory. What only the host's root may read (kcore, kmsg, timer_list, sysrq-trigger, ...) is
+// closed anyway: that root has no uid in here.
+struct Mask {
+  const char* path;
+  const char* cover;
+};
+constexpr const char* kNoFile = "/.empty";
+constexpr const char* kNoDirectory = "/.kept";
+constexpr Mask kMasked[] = {
+    {"/proc/keys", kNoFile},
+    {"/proc/key-users", kNoFile},
+    {"/proc/kallsyms", kNoFile},
+    {"/proc/config.gz", kNoFile},
+    {"/proc/cmdline", kNoFile},
+    {"/proc/interrupts", kNoFile},
+    {"/proc/diskstats", kNoFile},
+    {"/proc/partitions", kNoFile},
+    {"/proc/bus", kNoDirectory},
+    {"/proc/pressure", kNoDirectory},
+    {"/proc/sys/kernel/random/boot_id", kNoFile},
+};
 
 int MountProc() {
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
     return errno;
-  for (const char* path : kMasked) {
-    if (::mount("/dev/null", path, nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT) return errno;
+  for (const auto& [path, cover] : kMasked) {
+    if (::mount(cover, path, nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT) return errno;
   }
   return 0;
 }
@@ -95,6 +112,8 @@ Failed BecomeProgram(const Run& run, const std::vector<int>& fds, const std::str
   for (std::uint32_t i = 0; i < run.join_count; ++i) {
     if (::write(fds[3 + i], "0", 1) != 1) return fail(Stage::kCgroup, static_cast<int>(i));
   }
+  // From here on its cgroups are the root of what it sees of them.
+  if (::unshare(CLONE_NEWCGROUP) != 0) return fail(Stage::kCgroup);
   for (int i = 0; i < 3; ++i) {
     if (::dup2(fds[static_cast<std::size_t>(i)], i) < 0) return fail(Stage::kStdio, i);
   }
@@ -157,18 +176,29 @@ void PassOn(int signal) {
   ::_exit(0);
 }
 
+/// fork(), into the cgroup whose directory is open at `cgroup` (borrowed) unless that is -1.
+pid_t ForkInto(int cgroup) {
+  if (cgroup < 0) return ::fork();
+  clone_args args{};
+  args.flags = CLONE_INTO_CGROUP;
+  args.exit_signal = SIGCHLD;
+  args.cgroup = static_cast<std::uint64_t>(cgroup);
+  return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+}
+
 /// Starts the guest and becomes its init. What went wrong before exec is reported instead of an
 /// end.
 [[noreturn]] void RunGuest(const Received& received, int socket, const std::string& seccomp) {
   Run run;
-  if (!Decode(received.bytes, run) || received.fds.size() < 3 + run.join_count) {
+  if (!Decode(received.bytes, run) || received.fds.size() < 3 + run.join_count + run.clone_into) {
     Send(socket, Encode(Failed{Stage::kMessage, EBADMSG, -1}));
     ::_exit(0);
   }
   int failure[2];
   if (::pipe2(failure, O_CLOEXEC) != 0) ::_exit(0);
   for (const int signal : kPassedOn) ::signal(signal, PassOn);
-  const pid_t guest = ::fork();
+  const pid_t guest = ForkInto(run.clone_into ? received.fds[3 + run.join_count] : -1);
+  const int fork_error = errno;
   guest_pid = guest;
   if (guest == 0) {
     const Failed failed = BecomeProgram(run, received.fds, seccomp);
@@ -180,7 +210,7 @@ void PassOn(int signal) {
   for (const int fd : received.fds) ::close(fd);
   Failed failed;
   if (guest < 0) {
-    Send(socket, Encode(Failed{Stage::kPod, errno, -1}));
+    Send(socket, Encode(Failed{run.clone_into ? Stage::kCgroup : Stage::kPod, fork_error, -1}));
     ::_exit(0);
   }
   if (::read(failure[0], &failed, sizeof failed) == sizeof failed) {
@@ -193,9 +223,16 @@ void PassOn(int signal) {
 
 /// The pod's PID 1, from its first instruction. Reports that it is ready, then waits for its one
 /// guest.
-[[noreturn]] void PodInit(int socket, const std::string& seccomp) {
+[[noreturn]] void PodInit(int inherited, const std::string& seccomp) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "polybox-pod");
+  // Where guests have our uid, they may not look into us.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  // The way to the server and the host's trees stay behind: a guest's init has no business there.
+  constexpr int kSocket = 3;
+  ::dup3(inherited, kSocket, O_CLOEXEC);
+  ::syscall(SYS_close_range, kSocket + 1U, ~0U, 0U);
+  const int socket = kSocket;
   if (const int error = MountProc()) {
     Send(socket, Encode(Failed{Stage::kPod, error, -1}));
     ::_exit(0);
@@ -220,8 +257,6 @@ StepResult MakePod(const std::string& seccomp, Pod& pod) {
   args.exit_signal = SIGCHLD;
   const long pid = ::syscall(SYS_clone3, &args, sizeof args);
   if (pid == 0) {
-    // The pod must not hold the way to the server: a guest's init has no business there.
-    ::close(sockets[0]);
     PodInit(sockets[1], seccomp);
   }
   const int error = errno;

@@ -91,7 +91,10 @@ void Fields(Archive& archive, Message& message)
   Transfer(archive, message.cpu_nanoseconds);
   Transfer(archive, message.cpu_nanoseconds_per_second);
   Transfer(archive, message.join_count);
+  Transfer(archive, message.clone_into);
   Transfer(archive, message.watch_cpu);
+  Transfer(archive, message.scratch_bytes);
+  Transfer(archive, message.scratch_inodes);
   Transfer(archive, message.one_cpu);
 }
 

@@ -88,7 +88,9 @@ struct ResourceLimit {
 };
 
 /// Descriptors of the message, in order: stdin, stdout, stderr, then `join_count` cgroup files to
-/// join by writing "0", then cpuacct.usage if `watch_cpu`.
+/// join by writing "0", then the cgroup directory to clone the guest into if `clone_into`, then
+/// the cgroup's processor time and
+/// its quota if `watch_cpu`.
 struct Run {
   std::vector<std::string> argv;
   std::vector<std::string> env;
@@ -99,7 +101,11 @@ struct Run {
   std::uint64_t cpu_nanoseconds = 0;
   std::uint64_t cpu_nanoseconds_per_second = 1'000'000'000;
   std::uint32_t join_count = 0;
+  bool clone_into = false;
   bool watch_cpu = false;
+  /// Of the working directory and of /tmp, from here on.
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t scratch_inodes = 0;
   bool one_cpu = false;
 };
 

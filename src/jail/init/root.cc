@@ -7,7 +7,6 @@
 #include <linux/mount.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 
 #include "jail/init/slot.h"
@@ -59,23 +58,22 @@ int MakeRoot(const Operation& operation) {
   return OrErrno(::chdir(kAssembly));
 }
 
-/// A bind needs its flags set in a second step.
+/// A bind needs its flags set in a second step, on all that is mounted below as well.
 int BindPath(const Operation& operation) {
   if (::mount(operation.source.c_str(), operation.target.c_str(), nullptr, MS_BIND | MS_REC,
               nullptr) != 0) {
     return errno;
   }
-  // Flags that the host's mount has are locked in a user namespace: leaving one out is refused.
-  struct statvfs info{};
-  if (::statvfs(operation.target.c_str(), &info) != 0) return errno;
-  unsigned long flags = MS_BIND | MS_REMOUNT | operation.flags;
-  for (const auto& [shown, flag] : {std::pair<unsigned long, unsigned long>{ST_NOSUID, MS_NOSUID},
-                                    {ST_NODEV, MS_NODEV},
-                                    {ST_NOEXEC, MS_NOEXEC},
-                                    {ST_RDONLY, MS_RDONLY}}) {
-    if ((info.f_flag & shown) != 0) flags |= flag;
+  constexpr std::pair<std::uint64_t, std::uint64_t> kFlags[] = {{MS_RDONLY, MOUNT_ATTR_RDONLY},
+                                                                {MS_NOSUID, MOUNT_ATTR_NOSUID},
+                                                                {MS_NODEV, MOUNT_ATTR_NODEV},
+                                                                {MS_NOEXEC, MOUNT_ATTR_NOEXEC}};
+  mount_attr attributes{};
+  for (const auto& [flag, attribute] : kFlags) {
+    if ((operation.flags & flag) != 0) attributes.attr_set |= attribute;
   }
-  return OrErrno(::mount(nullptr, operation.target.c_str(), nullptr, flags, nullptr));
+  return OrErrno(::syscall(SYS_mount_setattr, AT_FDCWD, operation.target.c_str(), AT_RECURSIVE,
+                           &attributes, sizeof attributes));
 }
 
 int Bind(const Operation& operation, const std::vector<int>& trees) {

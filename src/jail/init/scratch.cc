@@ -1,5 +1,5 @@
 #include <cerrno>
-#include <dirent.h>
+#include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,9 +7,7 @@
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 
 #include "jail/init/slot.h"
 
@@ -25,19 +23,25 @@ int OpenBeneath(int directory, const char* path, int flags, unsigned mode) {
   return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
 }
 
-int MakeParents(int directory, const std::string& name) {
-  for (std::size_t slash = name.find('/'); slash != std::string::npos;
-       slash = name.find('/', slash + 1)) {
+/// Opens the directory that `name` is in, making what is missing; `name` becomes its last part. -1
+/// and errno on failure.
+int OpenParent(int directory, std::string& name) {
+  int parent = ::fcntl(directory, F_DUPFD_CLOEXEC, 0);
+  for (std::size_t slash = name.find('/'); parent >= 0 && slash != std::string::npos;
+       slash = name.find('/')) {
     const std::string part = name.substr(0, slash);
-    if (::mkdirat(directory, part.c_str(), 0755) != 0) {
-      if (errno != EEXIST) return errno;
-      continue;
-    }
-    if (::fchownat(directory, part.c_str(), kGuestId, kGuestId, AT_SYMLINK_NOFOLLOW) != 0) {
-      return errno;
-    }
+    name.erase(0, slash + 1);
+    if (part.empty()) continue;
+    const bool made = ::mkdirat(parent, part.c_str(), 0755) == 0;
+    // A link that an earlier guest of the session left there is refused here, and never followed.
+    const int inner = OpenBeneath(parent, part.c_str(), O_RDONLY | O_DIRECTORY, 0);
+    const int error = errno;
+    ::close(parent);
+    if (inner >= 0 && made) ::fchown(inner, kGuestId, kGuestId);
+    errno = error;
+    parent = inner;
   }
-  return 0;
+  return parent;
 }
 
 int CopyContent(int from, int to, std::uint64_t size) {
@@ -51,18 +55,18 @@ int CopyContent(int from, int to, std::uint64_t size) {
   return 0;
 }
 
-int WriteLink(int directory, const FileHeader& file, int content) {
-  std::string target(file.size, '\0');
+int WriteLink(int parent, const std::string& name, std::uint64_t size, int content) {
+  std::string target(size, '\0');
   if (::read(content, target.data(), target.size()) != static_cast<ssize_t>(target.size())) {
     return EIO;
   }
-  return ::symlinkat(target.c_str(), directory, file.name.c_str()) == 0 ? 0 : errno;
+  return ::symlinkat(target.c_str(), parent, name.c_str()) == 0 ? 0 : errno;
 }
 
-int WriteOne(int directory, const FileHeader& file, int content) {
-  if (const int error = MakeParents(directory, file.name)) return error;
-  if (S_ISLNK(file.mode)) return WriteLink(directory, file, content);
-  const int fd = OpenBeneath(directory, file.name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+/// A new file, whatever an earlier guest of the session left under that name: a pipe there could
+/// hold us for ever.
+int WriteRegular(int parent, const std::string& name, const FileHeader& file, int content) {
+  const int fd = OpenBeneath(parent, name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (fd < 0) return errno;
   int error = CopyContent(content, fd, file.size);
   if (error == 0 && ::fchown(fd, kGuestId, kGuestId) != 0) error = errno;
@@ -71,50 +75,23 @@ int WriteOne(int directory, const FileHeader& file, int content) {
   return error;
 }
 
-// More than this, or deeper, is quicker to throw away as a whole, and cannot be made slow by what a
-// guest left.
-constexpr std::uint64_t kFewEntries = 64;
-constexpr int kDeepest = 16;
-
-/// Removes what is in the directory `fd` (taken over). False when it is too deep or something would
-/// not go.
-bool RemoveContents(int fd, int depth) {
-  DIR* stream = ::fdopendir(fd);
-  if (stream == nullptr) {
-    ::close(fd);
-    return false;
-  }
-  bool gone = depth < kDeepest;
-  while (gone) {
-    const dirent* entry = ::readdir(stream);
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (::unlinkat(::dirfd(stream), entry->d_name, 0) == 0) continue;
-    const int inner = OpenBeneath(::dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY, 0);
-    gone = inner >= 0 && RemoveContents(inner, depth + 1) &&
-           ::unlinkat(::dirfd(stream), entry->d_name, AT_REMOVEDIR) == 0;
-  }
-  ::closedir(stream);
-  return gone;
+int WriteOne(int directory, const FileHeader& file, int content) {
+  std::string name = file.name;
+  const int parent = OpenParent(directory, name);
+  if (parent < 0) return errno;
+  ::unlinkat(parent, name.c_str(), 0);
+  const int error = S_ISLNK(file.mode) ? WriteLink(parent, name, file.size, content)
+                                       : WriteRegular(parent, name, file, content);
+  ::close(parent);
+  return error;
 }
 
-/// The guest owns the directory itself: its mode and attributes could carry a word to the next
-/// guest.
-bool IsUntouched(int fd, unsigned mode) {
+/// The time of the last change, which no guest can set. Whatever a guest does to the directory or
+/// in it moves it.
+timespec ChangeTime(const std::string& path) {
   struct stat info{};
-  return ::fstat(fd, &info) == 0 && (info.st_mode & 07777U) == mode && info.st_uid == kGuestId &&
-         info.st_gid == kGuestId && ::flistxattr(fd, nullptr, 0) == 0;
-}
-
-bool WipeInPlace(const Operation& scratch, const std::string& path) {
-  struct statfs info{};
-  if (::statfs(path.c_str(), &info) != 0 || info.f_files - info.f_ffree > kFewEntries) return false;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return false;
-  if (IsUntouched(fd, scratch.mode)) return RemoveContents(fd, 0);
-  ::close(fd);
-  return false;
+  ::stat(path.c_str(), &info);
+  return info.st_ctim;
 }
 
 }  // namespace
@@ -131,15 +108,47 @@ StepResult WriteFiles(const Files& files, int content) {
   return result;
 }
 
-StepResult EmptyScratch(const std::vector<Operation>& scratch) {
-  for (std::size_t i = 0; i < scratch.size(); ++i) {
-    const std::string path = "/" + scratch[i].target;
-    if (WipeInPlace(scratch[i], path)) continue;
+void RememberScratch(std::vector<Scratch>& all) {
+  for (Scratch& scratch : all) scratch.made = ChangeTime("/" + scratch.operation.target);
+}
+
+StepResult EmptyScratch(std::vector<Scratch>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Scratch& scratch = all[i];
+    const std::string path = "/" + scratch.operation.target;
+    const timespec now = ChangeTime(path);
+    if (now.tv_sec == scratch.made.tv_sec && now.tv_nsec == scratch.made.tv_nsec) continue;
+    // Thrown away as a whole: how much there is, and how deep, cannot make it slow, and no mode,
+    // attribute or counter of the directory carries a word to the next guest.
     if (::umount2(path.c_str(), MNT_DETACH) != 0) {
       return StepResult::Failure(Stage::kWipe, errno, static_cast<int>(i));
     }
-    if (const int error = MountTmpfs(scratch[i], path)) {
+    if (const int error = MountTmpfs(scratch.operation, path)) {
       return StepResult::Failure(Stage::kWipe, error, static_cast<int>(i));
+    }
+    scratch.made = ChangeTime(path);
+  }
+  return {};
+}
+
+StepResult ResizeScratch(std::vector<Scratch>& all, const Run& run) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Operation& operation = all[i].operation;
+    const bool sized = operation.target == "sandbox" || operation.target == "tmp";
+    if (!sized ||
+        (operation.bytes == run.scratch_bytes && operation.inodes == run.scratch_inodes)) {
+      continue;
+    }
+    operation.bytes = run.scratch_bytes;
+    operation.inodes = run.scratch_inodes;
+    char options[64];
+    std::snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu",
+                  static_cast<unsigned long long>(operation.bytes),
+                  static_cast<unsigned long long>(operation.inodes));
+    const std::string path = "/" + operation.target;
+    if (::mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | operation.flags, options) != 0 &&
+        errno != EINVAL) {
+      return StepResult::Failure(Stage::kWipe, errno, static_cast<int>(i));
     }
   }
   return {};

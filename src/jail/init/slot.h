@@ -8,6 +8,7 @@
 //   the server
 #pragma once
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,19 @@ int MountTmpfs(const Operation& operation, const std::string& target);
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
-StepResult EmptyScratch(const std::vector<Operation>& scratch);
+/// A scratch directory, and the time of its last change when it was made.
+struct Scratch {
+  Operation operation;
+  timespec made{};
+};
+
+/// After the root is built.
+void RememberScratch(std::vector<Scratch>& all);
+/// Directories that were changed since they were made are made anew.
+StepResult EmptyScratch(std::vector<Scratch>& all);
+/// Gives the working directory and /tmp the size that `run` may use. What is in them already may be
+/// more: then the size stays.
+StepResult ResizeScratch(std::vector<Scratch>& all, const Run& run);
 
 // pod.cc
 /// A PID and an IPC namespace with their own init and /proc, waiting for a guest.

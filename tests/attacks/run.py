@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+"""Runs the attacks of cases/*.toml against polybox, in every isolation grade that this host can give.
+
+README.md has the keys of an attack. Every attack must fail in the jail, and its canary must succeed outside of it:
+an attack that fails everywhere proves nothing. Usage: run.py [--grade GRADE] [--no-canaries] [WORD...] runs those
+whose category and name have all the words. POLYBOX names another binary than build/polybox.
+"""
+import argparse
+import base64
+import collections
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = pathlib.Path(os.environ.get("POLYBOX", HERE.parent.parent / "build" / "polybox")).resolve()
+WORKERS = 2
+TIMEOUT = 60
+MOST_PROBES = 60
+# A canary whose supervisor was the victim may still be about to say so.
+LAST_WORDS = 2
+ESCAPED = "ESCAPED"
+# In the environment of whatever holds an attack: polybox, or the supervisor of a canary. Never in the attack's own.
+TOKEN = ("ATTACK_TOKEN", "the-token-of-the-host")
+
+KEYS = {"name", "language", "code", "files", "defence", "expect", "canary", "setup", "teardown", "unsafe", "probe",
+        "timeout", "memory", "rootless", "open"}
+NEEDED = {"name", "language", "code", "defence"}
+FILE_NAMES = {"bash": "attack.sh", "python": "attack.py", "c": "attack.c"}
+BARE = {"bash": ["bash"], "python": [sys.executable], "c": []}
+SUPERVISOR = ["bash", "-c", f'env -u {TOKEN[0]} "$@"; exit $?', "supervisor"]
+NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--ipc", "--uts", "--net", "--mount-proc", "--kill-child"]
+# How a setup starts a second program the way the attack is started: {run} FILE.
+RUN_BARE = "sh -c 'case $0 in *.py) exec python3 $0;; *) exec bash $0;; esac'"
+
+
+class Skip(Exception):
+    """Why something cannot be run on this machine."""
+
+
+class Failure(Exception):
+    """What an attack or a canary did that it must not."""
+
+
+@dataclasses.dataclass
+class Grade:
+    """A way to start polybox, and the isolation that must come out."""
+    name: str
+    command: list
+    uid: int
+
+    def shell(self):
+        return " ".join([*self.command, "run"])
+
+
+@dataclasses.dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+    def __str__(self):
+        return f"exit {self.code}\nstdout: {self.out[-3000:]}\nstderr: {self.err[-3000:]}"
+
+
+def environment(folder, extra=()):
+    clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(folder), "TMPDIR": str(folder)}
+    clean |= {"POLYBOX_CACHE_DIR": str(folder / "cache"), "POLYBOX_PACKAGES_DIR": str(folder / "packages")}
+    return clean | dict(extra)
+
+
+def end_session(leader):
+    """Kills what is left of a session that we started; its members are found by its number, never by name."""
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == leader:
+                os.kill(int(entry.name), signal.SIGKILL)
+        except (OSError, IndexError):
+            continue
+
+
+def execute(command, folder, extra=(), timeout=TIMEOUT):
+    """Runs it with its output in files, for a pipe would wait for all who hold it."""
+    with open(folder / "out", "w+b") as out, open(folder / "err", "w+b") as err:
+        process = subprocess.Popen([str(part) for part in command], env=environment(folder, extra), cwd=folder / "work",
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            end_session(process.pid)
+            process.wait()
+            raise Failure(f"did not end within {timeout} s\n" + (folder / "out").read_text(errors="replace")[-3000:])
+        return process.pid, Done(code, *((folder / name).read_text(errors="replace") for name in ("out", "err")))
+
+
+def run_script(text, folder):
+    """A setup or teardown, on the host: its session, and what it prints, which is the host's word on the attack."""
+    with open(folder / "script.out", "w+b") as out:
+        process = subprocess.Popen(["bash", "-c", text], env=environment(folder), cwd=folder / "work",
+                                   stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+        try:
+            code = process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            end_session(process.pid)
+            code = process.wait()
+    said = (folder / "script.out").read_text(errors="replace")
+    if code != 0:
+        end_session(process.pid)
+        raise Failure(f"the setup or teardown failed: {code}\n{said}")
+    return process.pid, said
+
+
+def with_files(attack):
+    """The code with a first line that makes the attack's extra files: polybox run takes one file."""
+    files = attack.get("files", {})
+    if not files:
+        return attack["code"]
+    packed = {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}
+    if attack["language"] == "python":
+        lines = [f"open({name!r}, 'wb').write(__import__('base64').b64decode('{data}'))"
+                 for name, data in packed.items()]
+        return "; ".join(lines) + "\n" + attack["code"]
+    return "".join(f"base64 -d > '{name}' <<< {data}\n" for name, data in packed.items()) + attack["code"]
+
+
+class Place:
+    """A temporary directory that everyone can read: what keeps a guest out of it must be the jail, not a mode."""
+
+    def __init__(self, attack, uid, run):
+        self.attack, self.uid, self.run = attack, uid, run
+
+    def __enter__(self):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="polybox-attack-"))
+        self.path.chmod(0o755)
+        for name in ("work", "cache", "packages"):
+            (self.path / name).mkdir(mode=0o755)
+            os.chown(self.path / name, self.uid, -1)
+        self.program = self.path / "work" / FILE_NAMES.get(self.attack["language"], "attack")
+        self.session = None
+        self.program.write_text(self.expand(with_files(self.attack)))
+        try:
+            if "setup" in self.attack:
+                self.session, _ = run_script(self.expand(self.attack["setup"]), self.path)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        # Whoever the setup started is gone by now, unless something went wrong.
+        if self.session:
+            end_session(self.session)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def expand(self, text):
+        return text.replace("{tmp}", str(self.path)).replace("{run}", self.run)
+
+    def teardown(self):
+        return run_script(self.expand(self.attack["teardown"]), self.path)[1] if "teardown" in self.attack else ""
+
+
+def check_facts(facts, outcome, shown):
+    for key, wanted in facts.items():
+        got = outcome.get(key) if outcome else None
+        if got not in (wanted if isinstance(wanted, list) else [wanted]):
+            raise Failure(f"{key} is {got!r}, not {wanted!r}\n{shown}")
+
+
+def attack_in(grade, attack):
+    """The attack in the jail; it must fail there, and the jail must not."""
+    arguments = ["run", "--json", "--language", attack["language"]]
+    arguments += [f"--{key}={attack[key]}" for key in ("timeout", "memory") if key in attack]
+    with Place(attack, grade.uid, grade.shell()) as place:
+        try:
+            _, done = execute([*grade.command, *arguments, place.program], place.path, [TOKEN])
+        finally:
+            seen = place.teardown()
+    try:
+        document = json.loads(done.out)
+    except json.JSONDecodeError:
+        raise Failure(f"polybox itself failed\n{done}")
+    steps = [step for step in (document["compile"], document["run"]) if step]
+    shown = json.dumps(steps, indent=1)[-4000:].replace("\\n", "\n") + seen
+    if document["isolation"] != grade.name:
+        raise Failure(f"isolation is {document['isolation']}, not {grade.name}")
+    if any(step["end"] == "setup_failed" for step in steps):
+        raise Failure(f"the jail could not be made\n{shown}")
+    excused = "open" in attack or (grade.name == "rootless" and attack.get("rootless", "same") != "same")
+    if not excused and ESCAPED in done.out + done.err + seen:
+        raise Failure(f"ESCAPED\n{shown}")
+    if grade.name == "full":
+        check_facts(attack.get("expect", {}), document["run"], shown)
+
+
+def compiled(place):
+    program = place.path / "work" / "attack"
+    subprocess.run(["gcc", "-std=gnu17", "-O2", "-w", "-o", program, place.program, "-pthread", "-lm"], check=True,
+                   timeout=TIMEOUT, capture_output=True)
+    return program
+
+
+def canary_of(attack):
+    """The attack without a jail, as root; it must succeed."""
+    with Place(attack, 0, RUN_BARE) as place:
+        try:
+            program = compiled(place) if attack["language"] == "c" else place.program
+            command = [*BARE[attack["language"]], program]
+            if attack["canary"] == "namespaces":
+                command = [*NAMESPACES, *command]
+            leader, done = execute([*SUPERVISOR, *command], place.path, [TOKEN])
+            until = time.monotonic() + LAST_WORDS
+            while ESCAPED not in (place.path / "out").read_text(errors="replace") and time.monotonic() < until:
+                if attack.get("teardown") and ESCAPED in attack["teardown"]:
+                    break
+                time.sleep(0.05)
+            out = (place.path / "out").read_text(errors="replace")
+        finally:
+            seen = place.teardown()
+        end_session(leader)
+    if ESCAPED not in out + seen:
+        raise Failure(f"the canary did not succeed, so the attack proves nothing\n{done}\n{seen}")
+
+
+def load():
+    """(category, attack) of all files."""
+    found = []
+    for file in sorted((HERE / "cases").glob("*.toml")):
+        try:
+            found += [(file.stem, attack) for attack in tomllib.loads(file.read_text())["attack"]]
+        except (tomllib.TOMLDecodeError, KeyError) as error:
+            sys.exit(f"{file}: {error!r}")
+    return found
+
+
+def broken_rules(attacks):
+    """What is wrong with the tables themselves."""
+    broken = []
+    names = collections.Counter(attack.get("name") for _, attack in attacks)
+    broken += [f"the name {name!r} is there {count} times" for name, count in names.items() if count > 1]
+    for category, attack in attacks:
+        name = f"{category}: {attack.get('name')}"
+        if attack.keys() - KEYS or NEEDED - attack.keys():
+            broken.append(f"{name}: unknown keys {attack.keys() - KEYS}, missing keys {NEEDED - attack.keys()}")
+        if ("canary" in attack) == ("unsafe" in attack):
+            broken.append(f"{name}: needs either a canary or the reason why it would be unsafe")
+        if attack.get("canary", "bare") not in ("bare", "namespaces"):
+            broken.append(f"{name}: canary is {attack['canary']!r}")
+        if attack.get("canary") and attack.get("language") not in BARE:
+            broken.append(f"{name}: no canary can be run in this language")
+        if attack.get("files") and attack.get("language") not in ("bash", "python"):
+            broken.append(f"{name}: only bash and python can have files")
+        if not any(ESCAPED in attack.get(key, "") for key in ("code", "setup", "teardown")):
+            broken.append(f"{name}: nothing in it can say {ESCAPED}")
+    probes = sum(attack.get("probe", False) for _, attack in attacks)
+    if probes > MOST_PROBES:
+        broken.append(f"{probes} probes; at most {MOST_PROBES} are allowed")
+    return broken
+
+
+def make_grades(folder):
+    """The grades to try, each with None or the reason why this host does not give it."""
+    copy = pathlib.Path(folder) / "polybox"
+    shutil.copy(BINARY, copy)
+    copy.chmod(0o755)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    if os.geteuid() == 0:
+        grades = [Grade("full", [str(copy)], 0), Grade("rootless", [*nobody, str(copy)], 65534)]
+    else:
+        grades = [Grade("rootless", [str(copy)], os.geteuid())]
+    return [(grade, why_not(grade)) for grade in grades]
+
+
+def why_not(grade):
+    trial = {"name": "trial", "language": "bash", "code": "true"}
+    try:
+        attack_in(grade, trial)
+    except Failure as failure:
+        return str(failure)
+    return None
+
+
+def run_one(job):
+    title, function, arguments = job
+    try:
+        function(*arguments)
+        return title, "passed", ""
+    except Skip as reason:
+        return title, "skipped", str(reason)
+    except Exception as failure:
+        return title, "failed", str(failure) if isinstance(failure, Failure) else repr(failure)
+
+
+def refuse(reason):
+    raise Skip(reason)
+
+
+def make_jobs(attacks, grades, canaries):
+    jobs = []
+    for category, attack in attacks:
+        title = f"{category}: {attack['name']}"
+        for grade, missing in grades:
+            function, arguments = (refuse, (missing,)) if missing else (attack_in, (grade, attack))
+            jobs.append((f"{title} [{grade.name}]", function, arguments))
+        if canaries and "canary" in attack:
+            function, arguments = (canary_of, (attack,)) if os.geteuid() == 0 else (refuse, ("canaries need root",))
+            jobs.append((f"{title} [canary]", function, arguments))
+    return jobs
+
+
+def print_table(attacks):
+    print(f"{'category':24}{'attacks':>9}{'canaries':>10}{'unsafe':>8}{'probes':>8}{'stated':>8}{'open':>6}")
+    rows = collections.defaultdict(lambda: [0, 0, 0, 0, 0, 0])
+    for category, attack in attacks:
+        facts = (True, "canary" in attack, "unsafe" in attack, attack.get("probe", False),
+                 attack.get("rootless", "same") != "same", "open" in attack)
+        for key in (category, "all"):
+            rows[key] = [count + fact for count, fact in zip(rows[key], facts)]
+    for category in [*sorted(rows.keys() - {"all"}), "all"]:
+        print(f"{category:24}" + "".join(f"{count:>{width}}" for count, width in zip(rows[category], (9, 10, 8, 8, 8, 6))))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--grade", choices=("full", "rootless"))
+    parser.add_argument("--no-canaries", action="store_true")
+    parser.add_argument("words", nargs="*")
+    flags = parser.parse_args()
+    if not BINARY.exists():
+        sys.exit(f"{BINARY} is not there: run make test")
+    attacks = load()
+    broken = broken_rules(attacks)
+    chosen = [(category, attack) for category, attack in attacks
+              if NEEDED <= attack.keys() and all(word in f"{category}: {attack['name']}" for word in flags.words)]
+    with tempfile.TemporaryDirectory(prefix="polybox-attacks-") as folder:
+        os.chmod(folder, 0o755)
+        grades = [(grade, missing) for grade, missing in make_grades(folder) if flags.grade in (None, grade.name)]
+        jobs = make_jobs(chosen, grades, not flags.no_canaries)
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            results = list(pool.map(run_one, jobs))
+    counts = collections.Counter(outcome for _, outcome, _ in results)
+    for title, outcome, text in results:
+        if outcome == "failed":
+            print(f"failed: {title}\n{text}\n")
+    skipped = collections.Counter(text for _, outcome, text in results if outcome == "skipped")
+    for reason, count in skipped.items():
+        print(f"skipped: {count} because {reason}")
+    for rule in broken:
+        print(f"failed: {rule}")
+    for category, attack in chosen:
+        if "open" in attack:
+            print(f"open: {category}: {attack['name']}: {attack['open']}")
+    print_table(chosen)
+    print(f"{counts['passed']} passed, {counts['failed'] + len(broken)} failed, {counts['skipped']} skipped")
+    in_no_jail = all(missing for _, missing in grades)
+    return 1 if counts["failed"] or broken or in_no_jail or not jobs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

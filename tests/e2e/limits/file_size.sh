@@ -1,0 +1,2 @@
+printf '%*s' "$1" '' >/tmp/file || exit 1
+echo ok

@@ -1,0 +1,4 @@
+import sys
+
+held = b"x" * int(sys.argv[1])
+print("ok")

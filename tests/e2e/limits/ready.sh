@@ -1,0 +1,2 @@
+echo ready
+exec sleep 60

@@ -1,0 +1,12 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char** argv) {
+  const long wanted = atol(argv[1]);
+  volatile char* held = malloc(wanted + 1);
+  for (long i = 0; i < wanted; i += 4096) held[i] = 'x';
+  FILE* status = fopen("/proc/self/status", "r");
+  long swap = -1;
+  for (char line[256]; fgets(line, sizeof line, status) != NULL;) sscanf(line, "VmSwap: %ld", &swap);
+  printf("%ld KiB in swap\n", swap);
+}
