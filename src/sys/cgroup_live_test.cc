@@ -140,8 +140,8 @@ TEST_F(LiveCgroup, AResetForgetsTheOomEventOfTheLastRun) {
 }
 
 TEST_F(LiveCgroup, LimitsGoUpAndDownInOneSlot) {
-  for (const std::uint64_t mib : {64, 16, 128, 8, 256}) {
-    for (const std::uint64_t swap : {0, 32, 0}) {
+  for (const unsigned mib : {64U, 16U, 128U, 8U, 256U}) {
+    for (const unsigned swap : {0U, 32U, 0U}) {
       CgroupLimits limits = kRoomy;
       limits.memory = Bytes::MiB(mib);
       limits.swap = Bytes::MiB(swap);

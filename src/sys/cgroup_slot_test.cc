@@ -137,7 +137,7 @@ TEST(CgroupDirectory, IsMadeAnewUnlessSomeoneIsInside) {
   const UniqueFd parent = OpenDirectory(AT_FDCWD, dir.path()).value();
   auto made = CgroupDirectory::Make(parent.get(), dir.path(), "cgroup");
   ASSERT_TRUE(made.ok()) << made.error().message();
-  const UniqueFd old(::dup(made->fd()));
+  const UniqueFd old(::fcntl(made->fd(), F_DUPFD_CLOEXEC, 0));
   ASSERT_EQ(made->Renew().value_or(false), true);
   struct stat status{};
   ASSERT_EQ(::fstat(old.get(), &status), 0);
