@@ -34,10 +34,13 @@ int OpenParent(int directory, std::string& name) {
     if (part.empty()) continue;
     const bool made = ::mkdirat(parent, part.c_str(), 0755) == 0;
     // A link that an earlier guest of the session left there is refused here, and never followed.
-    const int inner = OpenBeneath(parent, part.c_str(), O_RDONLY | O_DIRECTORY, 0);
+    int inner = OpenBeneath(parent, part.c_str(), O_RDONLY | O_DIRECTORY, 0);
+    if (inner >= 0 && made && ::fchown(inner, kGuestId, kGuestId) != 0) {
+      ::close(inner);
+      inner = -1;
+    }
     const int error = errno;
     ::close(parent);
-    if (inner >= 0 && made) ::fchown(inner, kGuestId, kGuestId);
     errno = error;
     parent = inner;
   }
