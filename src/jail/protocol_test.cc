@@ -16,7 +16,6 @@ Setup SampleSetup() {
                               .inodes = 2,
                               .mode = 0755,
                               .is_file = true});
-  setup.scratch = {"tmp"};
   setup.seccomp = std::string("\0\1\2", 3);
   setup.has_root = true;
   return setup;

@@ -1,11 +1,47 @@
 #include "jail/init/protocol.h"
 
 #include <array>
+#include <tuple>
+#include <type_traits>
 
 namespace polybox::jail::init {
 namespace {
 
-// One description of each message serves both directions: `Archive` is a Writer or a Reader.
+// The members of each message in their order on the wire: one description serves both directions.
+template <typename Message>
+constexpr auto kMembers = nullptr;
+
+template <>
+constexpr auto kMembers<Operation> = std::tuple(
+    &Operation::kind, &Operation::target, &Operation::source, &Operation::tree, &Operation::flags,
+    &Operation::bytes, &Operation::inodes, &Operation::mode, &Operation::is_file);
+template <>
+constexpr auto kMembers<ResourceLimit> =
+    std::tuple(&ResourceLimit::resource, &ResourceLimit::value);
+template <>
+constexpr auto kMembers<FileHeader> =
+    std::tuple(&FileHeader::name, &FileHeader::mode, &FileHeader::size);
+template <>
+constexpr auto kMembers<Setup> =
+    std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at, &Setup::has_root);
+template <>
+constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
+template <>
+constexpr auto kMembers<Run> = std::tuple(
+    &Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::wall_nanoseconds,
+    &Run::cpu_nanoseconds, &Run::cpu_nanoseconds_per_second, &Run::join_count, &Run::clone_into,
+    &Run::watch_cpu, &Run::scratch_bytes, &Run::scratch_inodes, &Run::one_cpu);
+template <>
+constexpr auto kMembers<Signal> = std::tuple(&Signal::number);
+template <>
+constexpr auto kMembers<Ended> = std::tuple(
+    &Ended::kind, &Ended::exit_code, &Ended::signal, &Ended::wall_nanoseconds,
+    &Ended::user_nanoseconds, &Ended::system_nanoseconds, &Ended::largest_resident_bytes);
+template <>
+constexpr auto kMembers<Failed> = std::tuple(&Failed::stage, &Failed::error, &Failed::index);
+
+template <typename T>
+concept Described = !std::is_null_pointer_v<std::remove_const_t<decltype(kMembers<T>)>>;
 
 void Transfer(Writer& writer, const auto& value) {
   writer.Put(value);
@@ -15,45 +51,16 @@ void Transfer(Reader& reader, auto& value) {
 }
 
 template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Operation>
-{
-  Transfer(archive, message.kind);
-  Transfer(archive, message.target);
-  Transfer(archive, message.source);
-  Transfer(archive, message.tree);
-  Transfer(archive, message.flags);
-  Transfer(archive, message.bytes);
-  Transfer(archive, message.inodes);
-  Transfer(archive, message.mode);
-  Transfer(archive, message.is_file);
-}
+void Fields(Archive& archive, Message& message);
 
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, ResourceLimit>
-{
-  Transfer(archive, message.resource);
-  Transfer(archive, message.value);
-}
-
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, FileHeader>
-{
-  Transfer(archive, message.name);
-  Transfer(archive, message.mode);
-  Transfer(archive, message.size);
-}
-
-template <typename Item>
-void Sequence(Writer& writer, const std::vector<Item>& items) {
+template <Described Item>
+void Transfer(Writer& writer, const std::vector<Item>& items) {
   writer.Put(static_cast<std::uint32_t>(items.size()));
   for (const Item& item : items) Fields(writer, item);
 }
 
-template <typename Item>
-void Sequence(Reader& reader, std::vector<Item>& items) {
+template <Described Item>
+void Transfer(Reader& reader, std::vector<Item>& items) {
   std::uint32_t count = 0;
   reader.Get(count);
   items.clear();
@@ -61,70 +68,9 @@ void Sequence(Reader& reader, std::vector<Item>& items) {
 }
 
 template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Setup>
-{
-  Sequence(archive, message.operations);
-  Transfer(archive, message.scratch);
-  Transfer(archive, message.seccomp);
-  Transfer(archive, message.fail_at);
-  Transfer(archive, message.has_root);
-}
-
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Files>
-{
-  Transfer(archive, message.directory);
-  Sequence(archive, message.files);
-}
-
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Run>
-{
-  Transfer(archive, message.argv);
-  Transfer(archive, message.env);
-  Transfer(archive, message.directory);
-  Sequence(archive, message.limits);
-  Transfer(archive, message.wall_nanoseconds);
-  Transfer(archive, message.cpu_nanoseconds);
-  Transfer(archive, message.cpu_nanoseconds_per_second);
-  Transfer(archive, message.join_count);
-  Transfer(archive, message.clone_into);
-  Transfer(archive, message.watch_cpu);
-  Transfer(archive, message.scratch_bytes);
-  Transfer(archive, message.scratch_inodes);
-  Transfer(archive, message.one_cpu);
-}
-
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Signal>
-{
-  Transfer(archive, message.number);
-}
-
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Ended>
-{
-  Transfer(archive, message.kind);
-  Transfer(archive, message.exit_code);
-  Transfer(archive, message.signal);
-  Transfer(archive, message.wall_nanoseconds);
-  Transfer(archive, message.user_nanoseconds);
-  Transfer(archive, message.system_nanoseconds);
-  Transfer(archive, message.largest_resident_bytes);
-}
-
-template <typename Archive, typename Message>
-void Fields(Archive& archive, Message& message)
-  requires std::is_same_v<std::remove_const_t<Message>, Failed>
-{
-  Transfer(archive, message.stage);
-  Transfer(archive, message.error);
-  Transfer(archive, message.index);
+void Fields(Archive& archive, Message& message) {
+  std::apply([&](auto... members) { (Transfer(archive, message.*members), ...); },
+             kMembers<std::remove_const_t<Message>>);
 }
 
 template <typename Message>

@@ -71,8 +71,6 @@ struct Operation {
 
 struct Setup {
   std::vector<Operation> operations;
-  /// Directories that are emptied between runs.
-  std::vector<std::string> scratch;
   /// The filter that every guest gets: an array of sock_filter.
   std::string seccomp;
   /// For tests of what happens then: the operation that fails, -1 for none.
