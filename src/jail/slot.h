@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
-#include "jail/init/protocol.h"
+#include "jail/init/messages.h"
 #include "jail/outcome.h"
 #include "jail/spec.h"
 #include "sys/cgroup.h"
@@ -87,27 +87,42 @@ class Slot {
   /// the slot.
   Status Reset();
 
-  /// Sends a signal to the guest that Run() is waiting for; SIGKILL ends the whole run. Any thread.
+  /// Sends a signal to the guest that Run() is waiting for, if it is; SIGKILL ends the whole run.
+  /// Any thread.
   void Signal(int number) const;
   pid_t pid() const { return pid_; }
 
  private:
-  Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup)
-      : pid_(pid), socket_(std::move(socket)), cgroup_(std::move(cgroup)) {}
+  struct Live;
+
+  Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup);
 
   Status SetUp(const SlotOptions& options);
   /// Waits for Done; a Failed becomes an error with its step.
-  /// Lets the guest into the slot's cgroup: limits, counters, and the descriptors that it and its
-  /// watcher need.
-  Status UseCgroup(const RunLimits& limits, init::Run& run, std::vector<int>& fds);
   Status AwaitDone(const std::string& intent) const;
+  Error ToError(const std::string& intent, const init::Received& received) const;
+  /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
+  Status AskForPod();
+  Status AwaitPod();
+  /// Makes room for a second step of the same session.
+  Status NextStep();
+  Status Resize(const RunLimits& limits);
+  /// Hands the program over and waits for its end.
+  Result<Outcome> RunInPod(const RunRequest& request);
+  Result<Outcome> TakeWord(const RunRequest& request);
+  /// Kills all of the run and says what it used.
+  Result<Outcome> Stop(End end);
   void FillUsage(Outcome& outcome) const;
 
   pid_t pid_ = -1;
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
+  std::unique_ptr<Live> live_;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
+  /// The present size of the scratch space.
+  Bytes disk_;
+  std::int64_t inodes_ = 0;
 };
 
 }  // namespace polybox::jail

@@ -27,16 +27,17 @@ constexpr auto kMembers<Setup> =
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
-constexpr auto kMembers<Run> = std::tuple(
-    &Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::wall_nanoseconds,
-    &Run::cpu_nanoseconds, &Run::cpu_nanoseconds_per_second, &Run::join_count, &Run::clone_into,
-    &Run::watch_cpu, &Run::scratch_bytes, &Run::scratch_inodes, &Run::one_cpu);
+constexpr auto kMembers<Resize> = std::tuple(&Resize::bytes, &Resize::inodes);
 template <>
-constexpr auto kMembers<Signal> = std::tuple(&Signal::number);
+constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::clone_into);
 template <>
-constexpr auto kMembers<Ended> = std::tuple(
-    &Ended::kind, &Ended::exit_code, &Ended::signal, &Ended::wall_nanoseconds,
-    &Ended::user_nanoseconds, &Ended::system_nanoseconds, &Ended::largest_resident_bytes);
+constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest);
+template <>
+constexpr auto kMembers<Run> = std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits);
+template <>
+constexpr auto kMembers<Ended> =
+    std::tuple(&Ended::status, &Ended::user_nanoseconds, &Ended::system_nanoseconds,
+               &Ended::largest_resident_bytes);
 template <>
 constexpr auto kMembers<Failed> = std::tuple(&Failed::stage, &Failed::error, &Failed::index);
 
@@ -97,11 +98,17 @@ std::string Encode(const Setup& message) {
 std::string Encode(const Files& message) {
   return EncodeAs(MessageKind::kFiles, message);
 }
+std::string Encode(const Resize& message) {
+  return EncodeAs(MessageKind::kResize, message);
+}
+std::string Encode(const NextPod& message) {
+  return EncodeAs(MessageKind::kNextPod, message);
+}
+std::string Encode(const PodReady& message) {
+  return EncodeAs(MessageKind::kPodReady, message);
+}
 std::string Encode(const Run& message) {
   return EncodeAs(MessageKind::kRun, message);
-}
-std::string Encode(const Signal& message) {
-  return EncodeAs(MessageKind::kSignal, message);
 }
 std::string Encode(const Ended& message) {
   return EncodeAs(MessageKind::kEnded, message);
@@ -119,11 +126,17 @@ bool Decode(std::string_view bytes, Setup& message) {
 bool Decode(std::string_view bytes, Files& message) {
   return DecodeAs(MessageKind::kFiles, bytes, message);
 }
+bool Decode(std::string_view bytes, Resize& message) {
+  return DecodeAs(MessageKind::kResize, bytes, message);
+}
+bool Decode(std::string_view bytes, NextPod& message) {
+  return DecodeAs(MessageKind::kNextPod, bytes, message);
+}
+bool Decode(std::string_view bytes, PodReady& message) {
+  return DecodeAs(MessageKind::kPodReady, bytes, message);
+}
 bool Decode(std::string_view bytes, Run& message) {
   return DecodeAs(MessageKind::kRun, bytes, message);
-}
-bool Decode(std::string_view bytes, Signal& message) {
-  return DecodeAs(MessageKind::kSignal, bytes, message);
 }
 bool Decode(std::string_view bytes, Ended& message) {
   return DecodeAs(MessageKind::kEnded, bytes, message);

@@ -134,16 +134,13 @@ StepResult EmptyScratch(std::vector<Scratch>& all) {
   return {};
 }
 
-StepResult ResizeScratch(std::vector<Scratch>& all, const Run& run) {
+StepResult ResizeScratch(std::vector<Scratch>& all, const Resize& size) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Operation& operation = all[i].operation;
     const bool sized = operation.target == "sandbox" || operation.target == "tmp";
-    if (!sized ||
-        (operation.bytes == run.scratch_bytes && operation.inodes == run.scratch_inodes)) {
-      continue;
-    }
-    operation.bytes = run.scratch_bytes;
-    operation.inodes = run.scratch_inodes;
+    if (!sized) continue;
+    operation.bytes = size.bytes;
+    operation.inodes = size.inodes;
     char options[64];
     std::snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu",
                   static_cast<unsigned long long>(operation.bytes),
