@@ -376,7 +376,8 @@ Result<Outcome> Slot::RunInPod(const RunRequest& request) {
       errno != EPIPE && errno != ECONNRESET) {
     return Error::FromErrno("send the run");
   }
-  const Watched watched = WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr);
+  const Watched watched =
+      WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr, request.attendant);
   const auto wall = std::chrono::steady_clock::now() - begin;
   Result<Outcome> outcome =
       watched == Watched::kWord

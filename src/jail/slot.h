@@ -16,6 +16,7 @@
 #include "jail/init/messages.h"
 #include "jail/outcome.h"
 #include "jail/spec.h"
+#include "jail/watch.h"
 #include "sys/cgroup.h"
 #include "sys/seccomp.h"
 
@@ -48,12 +49,14 @@ struct RunRequest {
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
+  /// Borrowed; called on the thread of Run() while the guest runs. May be null.
+  Attendant* attendant = nullptr;
 };
 
 struct InputFile {
   /// Relative to the working directory; directories are made.
   std::string name;
-  /// With S_IFLNK in the mode: where the link points.
+  /// With S_IFLNK in the mode: where the link points. With S_IFDIR there is none.
   std::string content;
   std::uint32_t mode = 0644;
 };

@@ -157,7 +157,7 @@ struct Failed {
   std::int32_t index = -1;
 };
 
-/// A file, or with S_IFLNK in its mode a link to its content.
+/// A file, or with S_IFLNK in its mode a link to its content, with S_IFDIR a directory.
 struct FileHeader {
   std::string name;
   std::uint32_t mode = 0644;

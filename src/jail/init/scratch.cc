@@ -78,13 +78,29 @@ int WriteRegular(int parent, const std::string& name, const FileHeader& file, in
   return error;
 }
 
+/// An empty one, or the one that is there.
+int MakeDirectory(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) return errno;
+  const int fd = OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (fd < 0) return errno;
+  const int error = ::fchown(fd, kGuestId, kGuestId) == 0 ? 0 : errno;
+  ::close(fd);
+  return error;
+}
+
 int WriteOne(int directory, const FileHeader& file, int content) {
   std::string name = file.name;
   const int parent = OpenParent(directory, name);
   if (parent < 0) return errno;
   ::unlinkat(parent, name.c_str(), 0);
-  const int error = S_ISLNK(file.mode) ? WriteLink(parent, name, file.size, content)
-                                       : WriteRegular(parent, name, file, content);
+  int error = 0;
+  if (S_ISLNK(file.mode)) {
+    error = WriteLink(parent, name, file.size, content);
+  } else if (S_ISDIR(file.mode)) {
+    error = MakeDirectory(parent, name);
+  } else {
+    error = WriteRegular(parent, name, file, content);
+  }
   ::close(parent);
   return error;
 }
