@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "exec/capture.h"
+#include "exec/collect.h"
 #include "exec/streams.h"
 
 namespace polybox::exec {
@@ -118,6 +119,19 @@ Status Session::Run(jail::Slot& slot, Report& report) {
   }
   if (cancelled_) return {};
   POLYBOX_ASSIGN_OR_RETURN(report.run, RunStep(slot, StepKind::kRun));
+  return request_.output_directory.empty() || cancelled_ ? Status() : Collect(slot, report);
+}
+
+Status Session::Collect(jail::Slot& slot, Report& report) const {
+  const Result<UniqueFd> directory = slot.OpenDirectory(request_.output_directory);
+  // The guest may have removed it, or put something else there.
+  if (!directory.ok()) {
+    report.artifacts_left_out.push_back(directory.error().message());
+    return {};
+  }
+  POLYBOX_ASSIGN_OR_RETURN(Collected collected, CollectFiles(directory->get()));
+  report.artifacts = std::move(collected.files);
+  report.artifacts_left_out = std::move(collected.left_out);
   return {};
 }
 

@@ -26,6 +26,7 @@ class Session {
 
  private:
   Result<StepReport> RunStep(jail::Slot& slot, StepKind kind);
+  Status Collect(jail::Slot& slot, Report& report) const;
 
   const Installation& installation_;
   const Request& request_;
