@@ -15,6 +15,8 @@ struct Plan {
   /// Host paths to open as detached trees and to send along, in the order of the operations' `tree`
   /// indexes. Empty in grades where the slot init binds paths itself.
   std::vector<Tree> trees;
+  /// Host paths of the devices to make anew and to send along after the trees, all in one.
+  std::vector<std::string> devices;
 };
 
 Plan MakePlan(const Spec& spec);

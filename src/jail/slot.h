@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "jail/init/messages.h"
+#include "jail/init/protocol.h"
 #include "jail/outcome.h"
 #include "jail/spec.h"
 #include "jail/watch.h"
@@ -97,6 +98,9 @@ class Slot {
   /// Any thread.
   void Signal(int number) const;
   pid_t pid() const { return pid_; }
+  /// What guests of this slot share with the host and other slots because it could not be parted,
+  /// each with the reason: locks and watches on it are seen there.
+  const std::vector<std::string>& shared() const { return shared_; }
 
  private:
   struct Live;
@@ -104,6 +108,8 @@ class Slot {
   Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup);
 
   Status SetUp(const SlotOptions& options);
+  /// Waits until the root is built, and takes note of what could not be parted.
+  Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
   Error ToError(const std::string& intent, const init::Received& received) const;
@@ -128,6 +134,7 @@ class Slot {
   std::unique_ptr<Live> live_;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
+  std::vector<std::string> shared_;
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;
