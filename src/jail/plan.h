@@ -15,6 +15,8 @@ struct Plan {
   /// Host paths to open as detached trees and to send along, in the order of the operations' `tree`
   /// indexes. Empty in grades where the slot init binds paths itself.
   std::vector<Tree> trees;
+  /// What Landlock allows, in the grade that is made of it.
+  std::vector<init::PathRule> rules;
 };
 
 Plan MakePlan(const Spec& spec);

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "jail/init/protocol.h"
 #include "jail/outcome.h"
+#include "jail/scratch_home.h"
 #include "jail/spec.h"
 #include "sys/cgroup.h"
 #include "sys/seccomp.h"
@@ -90,12 +91,17 @@ class Slot {
   /// Sends a signal to the guest that Run() is waiting for; SIGKILL ends the whole run. Any thread.
   void Signal(int number) const;
   pid_t pid() const { return pid_; }
+  const Places& places() const { return places_; }
 
  private:
   Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup)
       : pid_(pid), socket_(std::move(socket)), cgroup_(std::move(cgroup)) {}
 
   Status SetUp(const SlotOptions& options);
+  /// In grades without namespaces: the slot's directory, and whose the guests are.
+  Status UseScratchHome(const SlotOptions& options, init::Setup& setup);
+  /// Waits for the slot init to end those below it, where no kernel does.
+  void AwaitEnd() const;
   /// Waits for Done; a Failed becomes an error with its step.
   /// Lets the guest into the slot's cgroup: limits, counters, and the descriptors that it and its
   /// watcher need.
@@ -106,6 +112,8 @@ class Slot {
   pid_t pid_ = -1;
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
+  std::optional<ScratchHome> home_;
+  Places places_;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
 };

@@ -13,6 +13,7 @@
 
 #include <sys/prctl.h>
 
+#include "jail/init/bare_slot.h"
 #include "jail/init/slot.h"
 
 namespace polybox::jail::init {
@@ -86,9 +87,16 @@ class SlotInit {
 
  private:
   [[noreturn]] void Leave() {
-    EndPod(pod_, nullptr);
+    EndOfPod(nullptr);
+    bare_.Remove();
     ::_exit(0);
   }
+
+  StepResult NextPod() {
+    return bare_.exists() ? bare_.MakePod(seccomp_, pod_) : MakePod(seccomp_, pod_);
+  }
+
+  void EndOfPod(Ended* ended) { bare_.exists() ? bare_.EndPod(pod_, ended) : EndPod(pod_, ended); }
 
   static void Answer(const StepResult& result) {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
@@ -97,6 +105,11 @@ class SlotInit {
   StepResult SetUp(const Received& received) {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
+    seccomp_ = setup.seccomp;
+    if (setup.bare.walls != Walls::kNamespaces) {
+      const StepResult made = bare_.SetUp(setup);
+      return made.ok ? NextPod() : made;
+    }
     if (setup.has_root &&
         (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
       return StepResult::Failure(Stage::kIdentity, errno);
@@ -110,8 +123,7 @@ class SlotInit {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
     RememberScratch(scratch_);
-    seccomp_ = setup.seccomp;
-    return MakePod(seccomp_, pod_);
+    return NextPod();
   }
 
   static StepResult TakeFiles(const Received& received) {
@@ -123,9 +135,9 @@ class SlotInit {
   }
 
   StepResult Wipe() {
-    EndPod(pod_, nullptr);
-    const StepResult emptied = EmptyScratch(scratch_);
-    return emptied.ok ? MakePod(seccomp_, pod_) : emptied;
+    EndOfPod(nullptr);
+    const StepResult emptied = bare_.exists() ? bare_.Empty() : EmptyScratch(scratch_);
+    return emptied.ok ? NextPod() : emptied;
   }
 
   void RunOne(const Received& received) {
@@ -136,7 +148,7 @@ class SlotInit {
     }
     // A second step of the same session (compile, then run) needs a pod of its own.
     if (!pod_.exists()) {
-      const StepResult made = MakePod(seccomp_, pod_);
+      const StepResult made = NextPod();
       if (!made.ok) return Answer(made);
     }
     if (const StepResult resized = ResizeScratch(scratch_, run); !resized.ok)
@@ -153,12 +165,13 @@ class SlotInit {
     // and reaped after the answer. One that we stop is only accounted for once it is gone.
     const bool by_itself = ended.kind == EndKind::kExited || ended.kind == EndKind::kSignalled;
     if (by_itself) {
-      ::kill(pod_.pid, SIGKILL);
+      // Where no kernel does it, the rest of the tree is ended before the answer.
+      bare_.exists() ? EndOfPod(nullptr) : (void)::kill(pod_.pid, SIGKILL);
       Send(kServer, started ? Encode(ended) : Encode(failed));
-      return EndPod(pod_, nullptr);
+      return EndOfPod(nullptr);
     }
     LiftQuota(quota_fd);
-    EndPod(pod_, &ended);
+    EndOfPod(&ended);
     Send(kServer, Encode(ended));
   }
 
@@ -220,6 +233,8 @@ class SlotInit {
   }
 
   std::vector<Scratch> scratch_;
+  /// In grades without namespaces.
+  BareSlot bare_;
   std::string seccomp_;
   Pod pod_;
 };
@@ -228,20 +243,27 @@ class SlotInit {
 /// have.
 int EnterNamespaces() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_NAME, "polybox-slot");
-  ::close(4);  // our own image
-  ::setsid();
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0) return errno;
   // The server must be able to write our maps.
   return ::prctl(PR_SET_DUMPABLE, 1) == 0 ? 0 : errno;
 }
 
+/// Without namespaces the death of the server must not be ours: there is a tree to end first. We
+/// learn of it by the socket.
+int StayInTheHostsNamespaces() {
+  return ::prctl(PR_SET_DUMPABLE, 0) == 0 ? 0 : errno;
+}
+
 }  // namespace
 }  // namespace polybox::jail::init
 
-int main() {
+/// Any argument means: without namespaces.
+int main(int argc, char**) {
   namespace init = polybox::jail::init;
-  const int error = init::EnterNamespaces();
+  ::prctl(PR_SET_NAME, "polybox-slot");
+  ::close(4);  // our own image
+  ::setsid();
+  const int error = argc > 1 ? init::StayInTheHostsNamespaces() : init::EnterNamespaces();
   const bool sent =
       init::Send(3, error == 0 ? init::Encode(init::MessageKind::kDone)
                                : init::Encode(init::Failed{init::Stage::kNamespaces, error, -1}));

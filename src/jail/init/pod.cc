@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/securebits.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -61,15 +63,33 @@ int ClearCapabilitySets() {
   return ::syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
 }
 
-int BecomeGuest() {
+/// Of all capabilities the one to read and enter what its uid may not: what that reaches is
+/// Landlock's business.
+int KeepReading() {
+  constexpr std::uint32_t kBit = 1U << CAP_DAC_READ_SEARCH;
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{kBit, kBit, kBit}, {}};
+  if (::syscall(SYS_capset, &header, data) != 0) return errno;
+  return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) == 0 ? 0 : errno;
+}
+
+int BecomeGuest(const Guest& guest) {
+  const auto [uid, gid] = guest_ids;
   // Where the guest's uid is the only one there is, these change nothing and are refused without
   // harm.
-  if (::getuid() != kGuestId) {
+  if (::getuid() != uid) {
+    if (guest.closed_trees) {
+      // Without it access(2), which gcc asks, would answer as if there were no capability.
+      ::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
+      ::prctl(PR_SET_KEEPCAPS, 1);
+    }
     if (::setgroups(0, nullptr) != 0) return errno;
-    if (::setresgid(kGuestId, kGuestId, kGuestId) != 0) return errno;
-    if (::setresuid(kGuestId, kGuestId, kGuestId) != 0) return errno;
+    if (::setresgid(gid, gid, gid) != 0) return errno;
+    if (::setresuid(uid, uid, uid) != 0) return errno;
   }
-  if (const int error = ClearCapabilitySets()) return error;
+  if (const int error = guest.closed_trees ? KeepReading() : ClearCapabilitySets()) return error;
+  // A change of identity has cleared it; in a PID namespace the pod's end is enough.
+  if (!guest.in_namespaces) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
 
@@ -105,15 +125,23 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
+/// Where guests have our own uid, the kernel counts what else this user runs with them.
+std::uint64_t LimitFor(const ResourceLimit& limit, const Guest& guest) {
+  if (limit.resource != RLIMIT_NPROC || guest.tasks_beside == 0) return limit.value;
+  rlimit64 now{};
+  ::getrlimit64(RLIMIT_NPROC, &now);
+  return std::min(limit.value + guest.tasks_beside, static_cast<std::uint64_t>(now.rlim_max));
+}
+
 /// All that happens between fork and exec; returns only on failure.
-Failed BecomeProgram(const Run& run, const std::vector<int>& fds, const std::string& seccomp) {
+Failed BecomeProgram(const Run& run, const std::vector<int>& fds, const Guest& guest) {
   const auto fail = [](Stage stage, int index = -1) { return Failed{stage, errno, index}; };
   ::setsid();
   for (std::uint32_t i = 0; i < run.join_count; ++i) {
     if (::write(fds[3 + i], "0", 1) != 1) return fail(Stage::kCgroup, static_cast<int>(i));
   }
   // From here on its cgroups are the root of what it sees of them.
-  if (::unshare(CLONE_NEWCGROUP) != 0) return fail(Stage::kCgroup);
+  if (guest.in_namespaces && ::unshare(CLONE_NEWCGROUP) != 0) return fail(Stage::kCgroup);
   for (int i = 0; i < 3; ++i) {
     if (::dup2(fds[static_cast<std::size_t>(i)], i) < 0) return fail(Stage::kStdio, i);
   }
@@ -123,7 +151,8 @@ Failed BecomeProgram(const Run& run, const std::vector<int>& fds, const std::str
     if (const int error = StayOnOneCpu()) return {Stage::kLimits, error, -1};
   }
   for (std::size_t i = 0; i < run.limits.size(); ++i) {
-    const rlimit64 limit = {run.limits[i].value, run.limits[i].value};
+    const std::uint64_t value = LimitFor(run.limits[i], guest);
+    const rlimit64 limit = {value, value};
     if (::setrlimit64(static_cast<__rlimit_resource>(run.limits[i].resource), &limit) != 0) {
       return fail(Stage::kLimits, static_cast<int>(i));
     }
@@ -133,8 +162,11 @@ Failed BecomeProgram(const Run& run, const std::vector<int>& fds, const std::str
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   const std::vector<char*> argv = Pointers(run.argv);
   const std::vector<char*> env = Pointers(run.env);
-  if (const int error = BecomeGuest()) return {Stage::kDrop, error, -1};
-  if (const int error = InstallFilter(seccomp)) return {Stage::kSeccomp, error, -1};
+  if (const int error = BecomeGuest(guest)) return {Stage::kDrop, error, -1};
+  if (guest.ruleset >= 0 && ::syscall(SYS_landlock_restrict_self, guest.ruleset, 0) != 0) {
+    return fail(Stage::kLandlock);
+  }
+  if (const int error = InstallFilter(guest.seccomp)) return {Stage::kSeccomp, error, -1};
   ::execve(argv[0], argv.data(), env.data());
   return fail(Stage::kExec);
 }
@@ -186,9 +218,9 @@ pid_t ForkInto(int cgroup) {
   return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
 }
 
-/// Starts the guest and becomes its init. What went wrong before exec is reported instead of an
-/// end.
-[[noreturn]] void RunGuest(const Received& received, int socket, const std::string& seccomp) {
+}  // namespace
+
+[[noreturn]] void RunGuest(const Received& received, int socket, const Guest& settings) {
   Run run;
   if (!Decode(received.bytes, run) || received.fds.size() < 3 + run.join_count + run.clone_into) {
     Send(socket, Encode(Failed{Stage::kMessage, EBADMSG, -1}));
@@ -201,7 +233,7 @@ pid_t ForkInto(int cgroup) {
   const int fork_error = errno;
   guest_pid = guest;
   if (guest == 0) {
-    const Failed failed = BecomeProgram(run, received.fds, seccomp);
+    const Failed failed = BecomeProgram(run, received.fds, settings);
     const ssize_t ignored = ::write(failure[1], &failed, sizeof failed);
     (void)ignored;
     ::_exit(127);
@@ -220,6 +252,8 @@ pid_t ForkInto(int cgroup) {
   ::close(failure[0]);
   ReapUntilGuestEnds(guest, socket);
 }
+
+namespace {
 
 /// The pod's PID 1, from its first instruction. Reports that it is ready, then waits for its one
 /// guest.
@@ -240,7 +274,7 @@ pid_t ForkInto(int cgroup) {
   Send(socket, Encode(MessageKind::kDone));
   Received received;
   if (!Receive(socket, received)) ::_exit(0);
-  RunGuest(received, socket, seccomp);
+  RunGuest(received, socket, {.seccomp = seccomp});
 }
 
 }  // namespace

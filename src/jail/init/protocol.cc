@@ -22,8 +22,13 @@ template <>
 constexpr auto kMembers<FileHeader> =
     std::tuple(&FileHeader::name, &FileHeader::mode, &FileHeader::size);
 template <>
-constexpr auto kMembers<Setup> =
-    std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at, &Setup::has_root);
+constexpr auto kMembers<PathRule> = std::tuple(&PathRule::path, &PathRule::rights);
+template <>
+constexpr auto kMembers<Bare> =
+    std::tuple(&Bare::walls, &Bare::home, &Bare::uid, &Bare::closed_trees, &Bare::rules);
+template <>
+constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
+                                            &Setup::has_root, &Setup::bare);
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
@@ -52,6 +57,16 @@ void Transfer(Reader& reader, auto& value) {
 
 template <typename Archive, typename Message>
 void Fields(Archive& archive, Message& message);
+
+template <Described Part>
+void Transfer(Writer& writer, const Part& part) {
+  Fields(writer, part);
+}
+
+template <Described Part>
+void Transfer(Reader& reader, Part& part) {
+  Fields(reader, part);
+}
 
 template <Described Item>
 void Transfer(Writer& writer, const std::vector<Item>& items) {
@@ -134,11 +149,21 @@ bool Decode(std::string_view bytes, Failed& message) {
 
 const char* StageName(Stage stage) {
   constexpr std::array kNames = {
-      "read a message",      "make namespaces",     "take on the slot's identity",
-      "build the root",      "write the files",     "empty the scratch space",
-      "make the pod",        "join the cgroups",    "place the standard streams",
-      "set resource limits", "give up privileges",  "install the system call filter",
-      "enter the directory", "execute the program",
+      "read a message",
+      "make namespaces",
+      "take on the slot's identity",
+      "build the root",
+      "write the files",
+      "empty the scratch space",
+      "make the pod",
+      "join the cgroups",
+      "place the standard streams",
+      "set resource limits",
+      "give up privileges",
+      "set up Landlock",
+      "install the system call filter",
+      "enter the directory",
+      "execute the program",
   };
   static_assert(kNames.size() == static_cast<std::size_t>(Stage::kExec) + 1);
   const auto index = static_cast<std::size_t>(stage);

@@ -2,10 +2,11 @@
 // namespaces of one slot and starts one guest after another in it. Nothing of it runs with more
 // rights than the slot's user namespace gives.
 //
-//   root.cc    builds the slot's root file system from the plan
-//   pod.cc     makes the fresh namespaces that a run needs, ahead of time, and starts the guest in
-//   them scratch.cc writes a run's files and empties the scratch space after it main.cc    answers
-//   the server
+//   root.cc         builds the slot's root file system from the plan
+//   pod.cc          makes the fresh namespaces of a run, ahead of time, and starts the guest in
+//   them scratch.cc      writes a run's files and empties the scratch space after it bare_slot.cc
+//   the same for a slot without namespaces: directories of the host, Landlock end_tree.cc     ends
+//   all descendants where no PID namespace does main.cc         answers the server
 #pragma once
 
 #include <ctime>
@@ -19,8 +20,15 @@
 
 namespace polybox::jail::init {
 
-/// Inside every slot the guest has this uid and gid.
+/// Inside every slot with namespaces the guest has this uid and gid.
 inline constexpr unsigned kGuestId = 65534;
+
+struct Ids {
+  unsigned uid = kGuestId;
+  unsigned gid = kGuestId;
+};
+/// Who the guests are. Changed once, when a slot without namespaces is set up.
+inline Ids guest_ids;
 
 /// A failure to report, or nothing: stage kExec with error 0 never happens.
 struct StepResult {
@@ -62,6 +70,21 @@ struct Pod {
 
   bool exists() const { return pid > 0; }
 };
+
+/// What is put on a guest before it starts.
+struct Guest {
+  const std::string& seccomp;
+  bool in_namespaces = true;
+  /// Borrowed; -1 for no Landlock.
+  int ruleset = -1;
+  bool closed_trees = false;
+  /// Processes and threads that our uid has anyway.
+  std::uint64_t tasks_beside = 0;
+};
+
+/// Starts the guest of a Run message and becomes its init. What went wrong before exec is reported
+/// instead of an end.
+[[noreturn]] void RunGuest(const Received& received, int socket, const Guest& settings);
 
 StepResult MakePod(const std::string& seccomp, Pod& pod);
 /// Kills all that is in it, reaps it and forgets it. The usage of all its processes goes to
