@@ -72,6 +72,7 @@ ScratchHome::~ScratchHome() {
 int SweepScratchHomes() {
   int removed = 0;
   const UniqueFd base(::open(Base().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!base.valid()) return 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(Base(), error)) {
     const std::string name = entry.path().filename().string();
