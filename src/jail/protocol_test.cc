@@ -38,12 +38,20 @@ TEST(Protocol, MessagesAreReadBack) {
   sent.argv = {"/bin/sh", "", "-c"};
   sent.env = {"A=b"};
   sent.limits = {{1, 2}};
-  sent.wall_nanoseconds = 5;
+  sent.directory = "/sandbox";
   init::Run run;
   ASSERT_TRUE(Decode(Encode(sent), run));
   EXPECT_EQ(run.argv, sent.argv);
   EXPECT_EQ(run.limits.at(0).value, 2U);
-  EXPECT_EQ(run.wall_nanoseconds, 5U);
+  EXPECT_EQ(run.directory, "/sandbox");
+
+  OpenDirectory directory;
+  ASSERT_TRUE(Decode(Encode(OpenDirectory{"out"}), directory));
+  EXPECT_EQ(directory.name, "out");
+
+  PodReady ready;
+  ASSERT_TRUE(Decode(Encode(PodReady{7, 8}), ready));
+  EXPECT_EQ(ready.guest, 8);
 
   Failed failed;
   ASSERT_TRUE(Decode(Encode(Failed{Stage::kExec, 2, 9}), failed));

@@ -1,9 +1,12 @@
 #include "jail/slot.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <fcntl.h>
+#include <mutex>
 #include <poll.h>
+#include <sched.h>
 #include <spawn.h>
 #include <system_error>
 #include <unistd.h>
@@ -23,6 +26,8 @@
 #include "jail/init/protocol.h"
 #include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/watch.h"
+#include "sys/own_tasks.h"
 
 namespace polybox::jail {
 namespace {
@@ -142,8 +147,14 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
   return all;
 }
 
-std::uint64_t Count(Duration duration) {
-  return static_cast<std::uint64_t>(duration.count());
+/// Where guests have our uid without a user namespace of their own, the kernel counts all that this
+/// user runs.
+RunLimits WithOwnTasks(RunLimits limits) {
+  rlimit now{};
+  ::getrlimit(RLIMIT_NPROC, &now);
+  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(now.rlim_max, INT64_MAX));
+  limits.processes = std::min(limits.processes + sys::CountOwnTasks(), most);
+  return limits;
 }
 
 std::string Sentence(const init::Failed& failed, const std::string& step) {
@@ -155,41 +166,54 @@ std::string Sentence(const init::Failed& failed, const std::string& step) {
 
 Outcome FromEnded(const init::Ended& ended) {
   Outcome outcome;
-  switch (ended.kind) {
-    case init::EndKind::kExited:
-      outcome.end = End::kExited;
-      break;
-    case init::EndKind::kSignalled:
-      outcome.end = End::kSignalled;
-      break;
-    case init::EndKind::kWallTime:
-      outcome.end = End::kTimedOut;
-      break;
-    case init::EndKind::kCpuTime:
-      outcome.end = End::kCpuLimit;
-      break;
-    case init::EndKind::kKilled:
-      outcome.end = End::kCancelled;
-      break;
-  }
-  outcome.exit_code = ended.exit_code;
-  outcome.signal = ended.signal;
-  outcome.wall = Duration(ended.wall_nanoseconds);
+  outcome.end = WIFSIGNALED(ended.status) ? End::kSignalled : End::kExited;
+  outcome.exit_code = WIFSIGNALED(ended.status) ? 0 : WEXITSTATUS(ended.status);
+  outcome.signal = WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) : 0;
   outcome.cpu_user = Duration(ended.user_nanoseconds);
   outcome.cpu_system = Duration(ended.system_nanoseconds);
   outcome.memory_peak = Bytes(ended.largest_resident_bytes);
   return outcome;
 }
 
+/// One CPU, the one we are on: where it was handed to us, its caches are warm.
+Status KeepOnOneCpu(pid_t pid) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &set);
+  if (::sched_setaffinity(pid, sizeof set, &set) == 0) return {};
+  return Error::FromErrno("keep the guest on one processor");
+}
+
 }  // namespace
+
+/// The pod, which a signal may reach from any thread while its guest runs.
+struct Slot::Live {
+  std::mutex mutex;
+  UniqueFd socket;
+  UniqueFd pidfd;
+  pid_t guest = -1;
+  /// Between the two ends of Run().
+  bool running = false;
+  bool cancelled = false;
+};
+
+Slot::Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup)
+    : pid_(pid),
+      socket_(std::move(socket)),
+      cgroup_(std::move(cgroup)),
+      live_(std::make_unique<Live>()) {}
 
 Slot::Slot(Slot&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       socket_(std::move(other.socket_)),
       cgroup_(std::move(other.cgroup_)),
+      live_(std::move(other.live_)),
       home_(std::move(other.home_)),
       places_(std::move(other.places_)),
-      steps_(std::move(other.steps_)) {}
+      shares_uid_(other.shares_uid_),
+      steps_(std::move(other.steps_)),
+      disk_(other.disk_),
+      inodes_(other.inodes_) {}
 
 Slot::~Slot() {
   if (pid_ < 0) return;
@@ -250,7 +274,11 @@ Status Slot::SetUp(const SlotOptions& options) {
   setup.fail_at = options.fail_at;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
-  return AwaitDone("build");
+  POLYBOX_RETURN_IF_ERROR(AwaitDone("build"));
+  disk_ = options.spec.scratch;
+  inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
+  POLYBOX_RETURN_IF_ERROR(AskForPod());
+  return AwaitPod();
 }
 
 Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
@@ -261,6 +289,7 @@ Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
       ScratchHome::Make(options.number, own_uid ? Visitors::kOtherUids : Visitors::kNobody));
   home_.emplace(std::move(home));
   places_ = PlacesIn(spec, home_->path());
+  shares_uid_ = !own_uid;
   setup.bare.walls =
       spec.grade == Grade::kLandlock ? init::Walls::kLandlock : init::Walls::kNothing;
   setup.bare.home = home_->path();
@@ -275,6 +304,10 @@ Status Slot::AwaitDone(const std::string& intent) const {
     return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
   }
   if (init::KindOf(received.bytes) == init::MessageKind::kDone) return {};
+  return ToError(intent, received);
+}
+
+Error Slot::ToError(const std::string& intent, const init::Received& received) const {
   init::Failed failed;
   if (!init::Decode(received.bytes, failed)) {
     return Error(ErrorKind::kSystem, intent + ": the slot init does not make sense");
@@ -282,6 +315,40 @@ Status Slot::AwaitDone(const std::string& intent) const {
   const auto index = static_cast<std::size_t>(failed.index);
   const bool known = failed.stage == init::Stage::kOperation && index < steps_.size();
   return Error(ErrorKind::kSystem, Sentence(failed, known ? steps_[index] : ""));
+}
+
+Status Slot::AskForPod() {
+  init::NextPod next;
+  std::vector<int> fds;
+  if (cgroup_) {
+    fds = cgroup_->JoinFds();
+    next.join_count = static_cast<std::uint32_t>(fds.size());
+    // On v1 there may be a directory as well, of no controller: not worth its price on every run.
+    next.clone_into = cgroup_->capabilities().version == sys::CgroupVersion::kV2;
+    if (next.clone_into) fds.push_back(cgroup_->CloneFd());
+  }
+  if (init::Send(socket_.get(), init::Encode(next), fds)) return {};
+  return Error::FromErrno("ask for a pod");
+}
+
+Status Slot::AwaitPod() {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "make a pod: the slot init is gone");
+  }
+  init::PodReady ready;
+  if (!init::Decode(received.bytes, ready) || received.fds.size() != 2) {
+    return ToError("make a pod", received);
+  }
+  {
+    const std::lock_guard lock(live_->mutex);
+    live_->socket = UniqueFd(received.fds[0]);
+    live_->pidfd = UniqueFd(received.fds[1]);
+    live_->guest = ready.guest;
+    live_->cancelled = false;
+  }
+  received.fds.clear();
+  return cgroup_ ? cgroup_->ResetCounters() : Status();
 }
 
 Status Slot::PutFiles(const std::vector<InputFile>& files) {
@@ -300,60 +367,139 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
   return AwaitDone("write the files");
 }
 
-Status Slot::UseCgroup(const RunLimits& limits, init::Run& run, std::vector<int>& fds) {
-  POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = limits.memory,
-                                              .swap = limits.swap,
-                                              .processes = limits.processes,
-                                              .cpu_per_second = limits.cpu_per_second}));
-  POLYBOX_RETURN_IF_ERROR(cgroup_->ResetCounters());
-  const std::vector<int> join = cgroup_->JoinFds();
-  run.join_count = static_cast<std::uint32_t>(join.size());
-  fds.insert(fds.end(), join.begin(), join.end());
-  // On v1 there may be a directory as well, of no controller: not worth its price on every run.
-  run.clone_into = cgroup_->capabilities().version == sys::CgroupVersion::kV2;
-  if (run.clone_into) fds.push_back(cgroup_->CloneFd());
-  run.watch_cpu = true;
-  fds.push_back(cgroup_->CpuFd());
-  fds.push_back(cgroup_->QuotaFd());
+Status Slot::Reap() {
+  init::Received used;
+  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
+      !init::Receive(socket_.get(), used)) {
+    return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
+  }
+  return {};
+}
+
+Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
+  // Nobody may change it while it is read.
+  if (!live_->socket.valid()) POLYBOX_RETURN_IF_ERROR(Reap());
+  init::Received received;
+  if (!init::Send(socket_.get(), init::Encode(init::OpenDirectory{name})) ||
+      !init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "open a directory: the slot init is gone");
+  }
+  if (init::KindOf(received.bytes) != init::MessageKind::kDone || received.fds.size() != 1) {
+    return ToError("open a directory", received);
+  }
+  UniqueFd directory(received.fds[0]);
+  received.fds.clear();
+  return directory;
+}
+
+Status Slot::NextStep() {
+  // The cgroup must be empty for it: the pod is reaped first.
+  if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
+  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
+  POLYBOX_RETURN_IF_ERROR(AskForPod());
+  return AwaitPod();
+}
+
+Status Slot::Resize(const RunLimits& limits) {
+  if (limits.disk == disk_ && limits.inodes == inodes_) return {};
+  const init::Resize size = {limits.disk.count(), static_cast<std::uint64_t>(limits.inodes)};
+  if (!init::Send(socket_.get(), init::Encode(size))) return Error::FromErrno("send a size");
+  POLYBOX_RETURN_IF_ERROR(AwaitDone("size the scratch space"));
+  disk_ = limits.disk;
+  inodes_ = limits.inodes;
   return {};
 }
 
 Result<Outcome> Slot::Run(const RunRequest& request) {
-  init::Run run;
-  run.argv = request.argv;
-  run.env = request.env;
-  run.directory = request.directory;
-  run.limits = ResourceLimits(request.limits, cgroup_.has_value());
-  run.wall_nanoseconds = Count(request.limits.wall_time);
-  run.cpu_nanoseconds = Count(request.limits.cpu_time);
-  run.cpu_nanoseconds_per_second = Count(request.limits.cpu_per_second);
-  run.one_cpu = request.one_cpu;
-  std::vector<int> fds = {request.stdin_fd, request.stdout_fd, request.stderr_fd};
-  run.scratch_bytes = request.limits.disk.count();
-  run.scratch_inodes = static_cast<std::uint64_t>(request.limits.inodes);
-  if (cgroup_) POLYBOX_RETURN_IF_ERROR(UseCgroup(request.limits, run, fds));
-  if (!init::Send(socket_.get(), init::Encode(run), fds)) return Error::FromErrno("send the run");
+  if (!live_->socket.valid()) POLYBOX_RETURN_IF_ERROR(NextStep());
+  POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
+  if (cgroup_) {
+    POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = request.limits.memory,
+                                                .swap = request.limits.swap,
+                                                .processes = request.limits.processes,
+                                                .cpu_per_second = request.limits.cpu_per_second}));
+  }
+  if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
+  const auto set_running = [&](bool running) {
+    const std::lock_guard lock(live_->mutex);
+    live_->running = running;
+  };
+  set_running(true);
+  Result<Outcome> outcome = RunInPod(request);
+  set_running(false);
+  live_->socket.reset();
+  // Where no kernel does it, the rest of its tree is ended before anyone learns of the end.
+  if (home_ && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
+  return outcome;
+}
+
+Result<Outcome> Slot::RunInPod(const RunRequest& request) {
+  const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
+  const init::Run run = {.argv = request.argv,
+                         .env = request.env,
+                         .directory = request.directory,
+                         .limits = ResourceLimits(counted, cgroup_.has_value())};
+  const WatchLimits limits = {.wall_time = request.limits.wall_time,
+                              .cpu_time = request.limits.cpu_time,
+                              .cpu_per_second = request.limits.cpu_per_second};
+  const auto begin = std::chrono::steady_clock::now();
+  // When it cannot be sent, the pod is gone, which the watch will see.
+  if (!init::Send(live_->socket.get(), init::Encode(run),
+                  {request.stdin_fd, request.stdout_fd, request.stderr_fd}) &&
+      errno != EPIPE && errno != ECONNRESET) {
+    return Error::FromErrno("send the run");
+  }
+  const Watched watched =
+      WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr, request.attendant);
+  const auto wall = std::chrono::steady_clock::now() - begin;
+  Result<Outcome> outcome =
+      watched == Watched::kWord
+          ? TakeWord(request)
+          : Stop(watched == Watched::kWallTime ? End::kTimedOut : End::kCpuLimit);
+  if (outcome.ok()) outcome->wall = wall;
+  return outcome;
+}
+
+Result<Outcome> Slot::TakeWord(const RunRequest& request) {
   init::Received received;
-  if (!init::Receive(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, "the slot init is gone");
+  if (!init::Receive(live_->socket.get(), received)) {
+    // Its init is gone without a word: we killed it, or something outside did.
+    std::unique_lock lock(live_->mutex);
+    const bool cancelled = live_->cancelled;
+    lock.unlock();
+    return Stop(cancelled ? End::kCancelled : End::kSignalled);
   }
   init::Ended ended;
   if (init::Decode(received.bytes, ended)) {
     Outcome outcome = FromEnded(ended);
     FillUsage(outcome);
-    // A run that was stopped had its processor limit lifted.
-    const bool stopped = outcome.end != End::kExited && outcome.end != End::kSignalled;
-    if (cgroup_ && stopped) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
     return outcome;
   }
   init::Failed failed;
   if (!init::Decode(received.bytes, failed)) {
-    return Error(ErrorKind::kSystem, "the slot init does not make sense");
+    return Error(ErrorKind::kSystem, "the pod does not make sense");
   }
   Outcome outcome;
   outcome.end = End::kSetupFailed;
   const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
   outcome.setup_failure = Sentence(failed, step);
+  return outcome;
+}
+
+Result<Outcome> Slot::Stop(End end) {
+  ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), SIGKILL, nullptr, 0);
+  if (cgroup_) cgroup_->LiftCpuLimit();
+  init::Received received;
+  init::Ended used;
+  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
+      !init::Receive(socket_.get(), received) || !init::Decode(received.bytes, used)) {
+    return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
+  }
+  Outcome outcome = FromEnded(used);
+  outcome.end = end;
+  // The kill was ours.
+  if (end != End::kSignalled) outcome.signal = 0;
+  FillUsage(outcome);
   return outcome;
 }
 
@@ -374,12 +520,24 @@ Status Slot::Reset() {
   if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kWipe))) {
     return Error::FromErrno("ask for a wipe");
   }
+  // Both at once where nothing must happen in between: the slot init need not wait for us.
+  const bool renews = cgroup_ && cgroup_->capabilities().renews;
+  if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod());
   POLYBOX_RETURN_IF_ERROR(AwaitDone("wipe"));
-  return cgroup_ ? cgroup_->DropLeftovers() : Status();
+  if (renews) {
+    POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+    POLYBOX_RETURN_IF_ERROR(AskForPod());
+    return AwaitPod();
+  }
+  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+  return AwaitPod();
 }
 
 void Slot::Signal(int number) const {
-  init::Send(socket_.get(), init::Encode(init::Signal{number}));
+  const std::lock_guard lock(live_->mutex);
+  if (!live_->running) return;
+  if (number == SIGKILL) live_->cancelled = true;
+  ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), number, nullptr, 0);
 }
 
 }  // namespace polybox::jail

@@ -13,10 +13,12 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
+#include "jail/init/messages.h"
 #include "jail/init/protocol.h"
 #include "jail/outcome.h"
 #include "jail/scratch_home.h"
 #include "jail/spec.h"
+#include "jail/watch.h"
 #include "sys/cgroup.h"
 #include "sys/seccomp.h"
 
@@ -49,12 +51,14 @@ struct RunRequest {
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
+  /// Borrowed; called on the thread of Run() while the guest runs. May be null.
+  Attendant* attendant = nullptr;
 };
 
 struct InputFile {
   /// Relative to the working directory; directories are made.
   std::string name;
-  /// With S_IFLNK in the mode: where the link points.
+  /// With S_IFLNK in the mode: where the link points. With S_IFDIR there is none.
   std::string content;
   std::uint32_t mode = 0644;
 };
@@ -84,18 +88,24 @@ class Slot {
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
   /// guest that could not be started is an Outcome.
   Result<Outcome> Run(const RunRequest& request);
+  /// A directory in the working directory ("" is that itself), as the last run left it. What a
+  /// guest put there is not to be trusted: see sys/guest_tree.h.
+  Result<UniqueFd> OpenDirectory(const std::string& name);
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
   /// the slot.
   Status Reset();
 
-  /// Sends a signal to the guest that Run() is waiting for; SIGKILL ends the whole run. Any thread.
+  /// Sends a signal to the guest that Run() is waiting for, if it is; SIGKILL ends the whole run.
+  /// Any thread.
   void Signal(int number) const;
   pid_t pid() const { return pid_; }
+  /// Where its guests find things.
   const Places& places() const { return places_; }
 
  private:
-  Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup)
-      : pid_(pid), socket_(std::move(socket)), cgroup_(std::move(cgroup)) {}
+  struct Live;
+
+  Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup);
 
   Status SetUp(const SlotOptions& options);
   /// In grades without namespaces: the slot's directory, and whose the guests are.
@@ -103,19 +113,37 @@ class Slot {
   /// Waits for the slot init to end those below it, where no kernel does.
   void AwaitEnd() const;
   /// Waits for Done; a Failed becomes an error with its step.
-  /// Lets the guest into the slot's cgroup: limits, counters, and the descriptors that it and its
-  /// watcher need.
-  Status UseCgroup(const RunLimits& limits, init::Run& run, std::vector<int>& fds);
   Status AwaitDone(const std::string& intent) const;
+  Error ToError(const std::string& intent, const init::Received& received) const;
+  /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
+  Status AskForPod();
+  Status AwaitPod();
+  /// Makes room for a second step of the same session.
+  Status NextStep();
+  Status Resize(const RunLimits& limits);
+  /// Kills what is left of the run that ended.
+  Status Reap();
+  /// Hands the program over and waits for its end.
+  Result<Outcome> RunInPod(const RunRequest& request);
+  Result<Outcome> TakeWord(const RunRequest& request);
+  /// Kills all of the run and says what it used.
+  Result<Outcome> Stop(End end);
   void FillUsage(Outcome& outcome) const;
 
   pid_t pid_ = -1;
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
+  std::unique_ptr<Live> live_;
+  /// In grades without namespaces.
   std::optional<ScratchHome> home_;
   Places places_;
+  /// What the kernel counts with the processes of a guest, because they have its uid.
+  bool shares_uid_ = false;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
+  /// The present size of the scratch space.
+  Bytes disk_;
+  std::int64_t inodes_ = 0;
 };
 
 }  // namespace polybox::jail

@@ -257,6 +257,11 @@ std::optional<std::uint64_t> PeakAbove(std::uint64_t before, std::uint64_t now) 
   return now > before ? std::optional(now) : std::nullopt;
 }
 
+std::optional<std::int64_t> ProcessesAbove(std::uint64_t before, std::uint64_t now) {
+  const auto peak = now <= 1 ? now : PeakAbove(before, now);
+  return peak ? std::optional(static_cast<std::int64_t>(*peak)) : std::nullopt;
+}
+
 SlotCgroup::SlotCgroup(std::unique_ptr<SlotControl> control) : control_(std::move(control)) {}
 SlotCgroup::SlotCgroup(SlotCgroup&&) noexcept = default;
 SlotCgroup& SlotCgroup::operator=(SlotCgroup&&) noexcept = default;
@@ -274,6 +279,9 @@ Status SlotCgroup::SetLimits(const CgroupLimits& limits) {
 Status SlotCgroup::ResetCounters() {
   return control_->ResetCounters();
 }
+Status SlotCgroup::NextStep() {
+  return control_->NextStep();
+}
 Status SlotCgroup::DropLeftovers() {
   return control_->DropLeftovers();
 }
@@ -286,11 +294,11 @@ std::vector<int> SlotCgroup::JoinFds() const {
 int SlotCgroup::CloneFd() const {
   return control_->CloneFd();
 }
-int SlotCgroup::CpuFd() const {
-  return control_->CpuFd();
+Duration SlotCgroup::CpuTime() const {
+  return control_->CpuTime();
 }
-int SlotCgroup::QuotaFd() const {
-  return control_->QuotaFd();
+void SlotCgroup::LiftCpuLimit() const {
+  control_->LiftCpuLimit();
 }
 int SlotCgroup::OomFd() const {
   return control_->OomFd();

@@ -56,6 +56,9 @@ struct CgroupCapabilities {
   bool oom_event = false;
   /// KillAll() works on processes that were cloned into CloneFd().
   bool kill_all = false;
+  /// NextStep() and DropLeftovers() must find nobody inside, or figures will be absent: the cgroup
+  /// is made anew there, for want of counters that can be reset.
+  bool renews = false;
 };
 
 class SlotControl;
@@ -78,11 +81,15 @@ class SlotCgroup {
   Status Adopt(pid_t starter, uid_t owner);
   /// Writes only what changed. Where a cgroup above allows less processor time, that holds.
   Status SetLimits(const CgroupLimits& limits);
-  /// Before a run, with nobody in the slot: figures start at zero, a past OOM event is forgotten.
+  /// Before a run, when the process that will be the guest already waits inside: figures start at
+  /// zero, a past OOM event is forgotten.
   Status ResetCounters();
-  /// Between runs, off the hot path (milliseconds): gives back the page cache that the last run was
-  /// charged for, and the processor time it had used up in the current period. Files of a tmpfs are
-  /// not cache: empty it first.
+  /// Between the steps of a session, with nobody inside: the next one does not wait for processor
+  /// time that the last one used up, and its figures can be its own.
+  Status NextStep();
+  /// Between sessions, with nobody inside, off the hot path (milliseconds): gives back the page
+  /// cache that the last run was charged for as well. Files of a tmpfs are not cache: empty it
+  /// first.
   Status DropLeftovers();
   Result<CgroupUsage> ReadUsage() const;
 
@@ -92,16 +99,15 @@ class SlotCgroup {
   std::vector<int> JoinFds() const;
   /// The directory for CLONE_INTO_CGROUP: on v2 all there is to do. On v1 beside a v2 mount it is
   /// what KillAll needs, on top of JoinFds. -1 when there is none. Borrowed, until the next
-  /// ResetCounters or DropLeftovers, which on some kernels put another directory in its place; the
+  /// NextStep or DropLeftovers, which on some kernels put another directory in its place; the
   /// same goes for OomFd().
   int CloneFd() const;
 
-  /// To read the processor time used: a number of nanoseconds (v1), or lines with `usage_usec`
-  /// (v2).
-  int CpuFd() const;
-  /// To lift the processor limit of a guest that is being killed: it dies sooner. Write -1 (v1) or
-  /// max (v2); DropLeftovers puts the limit back.
-  int QuotaFd() const;
+  /// Used since the last ResetCounters; zero when it cannot be read.
+  Duration CpuTime() const;
+  /// A guest that is being killed dies sooner without its limit; DropLeftovers and NextStep put it
+  /// back.
+  void LiftCpuLimit() const;
 
   /// v1: poll for POLLIN, v2: for POLLPRI. -1 when the kernel cannot tell.
   int OomFd() const;

@@ -86,6 +86,8 @@ class LimitFile {
   Status Set(std::int64_t value, const std::string& text);
   /// Writes the same value once more.
   Status Rewrite();
+  /// No limit until the next Rewrite(); what is remembered stays. That it may fail is no matter.
+  void Lift(const char* unlimited) const { (void)file_.Write(unlimited); }
 
  private:
   ControlFile file_;

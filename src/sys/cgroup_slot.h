@@ -22,12 +22,13 @@ class SlotControl {
   virtual Status Adopt(pid_t /*starter*/, uid_t /*owner*/) { return {}; }
   virtual Status SetLimits(const CgroupLimits& limits) = 0;
   virtual Status ResetCounters() = 0;
+  virtual Status NextStep() = 0;
   virtual Status DropLeftovers() = 0;
   virtual Result<CgroupUsage> ReadUsage() const = 0;
   virtual std::vector<int> JoinFds() const = 0;
   virtual int CloneFd() const = 0;
-  virtual int CpuFd() const = 0;
-  virtual int QuotaFd() const = 0;
+  virtual Duration CpuTime() const = 0;
+  virtual void LiftCpuLimit() const = 0;
   virtual int OomFd() const = 0;
   virtual bool TakeOomEvent() = 0;
   virtual Status KillAll() = 0;
@@ -75,6 +76,8 @@ inline constexpr Bytes kLeftoverAllowed = Bytes::MiB(1);
 /// The peak since a moment when a peak that nobody can reset stood at `before`; nothing when it did
 /// not move, for then the run's own may be anything below.
 std::optional<std::uint64_t> PeakAbove(std::uint64_t before, std::uint64_t now);
+/// The same for processes, of which one already waited inside at that moment.
+std::optional<std::int64_t> ProcessesAbove(std::uint64_t before, std::uint64_t now);
 
 /// `polybox-<pid>-<start time>` of this process.
 Result<std::string> CgroupHomeName();

@@ -45,12 +45,15 @@ class V1Slot : public SlotControl {
   const CgroupCapabilities& capabilities() const override { return capabilities_; }
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
+  Status NextStep() override;
   Status DropLeftovers() override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override;
   int CloneFd() const override { return kill_.valid() ? kill_directory_->fd() : -1; }
-  int CpuFd() const override { return cpu_.total.fd(); }
-  int QuotaFd() const override { return cpu_.quota.fd(); }
+  Duration CpuTime() const override {
+    return Duration(static_cast<std::int64_t>(cpu_.total.ReadNumber().value_or(0)));
+  }
+  void LiftCpuLimit() const override { cpu_.quota.Lift("-1"); }
   int OomFd() const override { return oom_event_.get(); }
   bool TakeOomEvent() override;
   Status KillAll() override;
@@ -207,8 +210,12 @@ Status V1Slot::DropLeftovers() {
   if (usage > kLeftoverAllowed.count()) {
     POLYBOX_RETURN_IF_ERROR(memory_.force_empty.Write("0").In("drop page cache"));
   }
-  // Written anew, the quota starts a new period: else the next run would stand still for what is
-  // left of the one that the last run used up.
+  return NextStep();
+}
+
+/// Written anew, the quota starts a new period: else the next run would stand still for what is
+/// left of the one that the last run used up.
+Status V1Slot::NextStep() {
   return cpu_.quota.Rewrite().In("start a new processor period");
 }
 
@@ -240,9 +247,7 @@ Result<CgroupUsage> V1Slot::ReadUsage() const {
   }
   if (!pids_.peak.valid()) return usage;
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t processes, pids_.peak.ReadNumber());
-  if (const auto own = PeakAbove(processes_peak_before_, processes)) {
-    usage.processes_peak = static_cast<std::int64_t>(*own);
-  }
+  usage.processes_peak = ProcessesAbove(processes_peak_before_, processes);
   return usage;
 }
 

@@ -35,12 +35,13 @@ class V2Slot : public SlotControl {
   Status Adopt(pid_t starter, uid_t owner) override;
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
+  Status NextStep() override;
   Status DropLeftovers() override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override { return {}; }
   int CloneFd() const override { return directory_.fd(); }
-  int CpuFd() const override { return cpu_stat_.fd(); }
-  int QuotaFd() const override { return cpu_max_.fd(); }
+  Duration CpuTime() const override;
+  void LiftCpuLimit() const override { cpu_max_.Lift("max"); }
   int OomFd() const override { return memory_events_.fd(); }
   bool TakeOomEvent() override;
   Status KillAll() override;
@@ -134,7 +135,8 @@ Status V2Slot::OpenFiles() {
   capabilities_ = {.version = CgroupVersion::kV2,
                    .limits_swap = swap_max_.valid(),
                    .oom_event = true,
-                   .kill_all = kill_.valid()};
+                   .kill_all = kill_.valid(),
+                   .renews = memory_peak_.valid() && !peak_resets_};
   return {};
 }
 
@@ -189,16 +191,9 @@ Result<Counters> V2Slot::ReadCounters() const {
   return counters;
 }
 
-/// A second step of a session finds the peak of the first, and where it cannot be reset has to make
-/// the cgroup anew; the first step of a session finds a new one, thanks to DropLeftovers.
 Status V2Slot::ResetCounters() {
   if (peak_resets_) POLYBOX_RETURN_IF_ERROR(memory_peak_.Write("0"));
   POLYBOX_ASSIGN_OR_RETURN(before_, ReadCounters());
-  if (!peak_resets_ && before_.memory_peak.value_or(0) > kLeftoverAllowed.count()) {
-    POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
-    POLYBOX_RETURN_IF_ERROR(Renew());
-    POLYBOX_ASSIGN_OR_RETURN(before_, ReadCounters());
-  }
   oom_kills_seen_ = before_.oom_kills.value_or(0);
   return {};
 }
@@ -233,12 +228,28 @@ Status V2Slot::ReclaimLeftovers() const {
   return Reclaim(usage).In("drop page cache");
 }
 
-Status V2Slot::DropLeftovers() {
-  POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
-  if (memory_peak_.valid() && !peak_resets_) POLYBOX_RETURN_IF_ERROR(Renew());
+/// A second step of a session finds the peak of the first, and where it cannot be reset the cgroup
+/// has to be made anew.
+Status V2Slot::NextStep() {
+  if (capabilities_.renews && memory_peak_.ReadNumber().value_or(0) > kLeftoverAllowed.count()) {
+    return DropLeftovers();
+  }
   // Written anew, the quota starts a new period: else the next run would stand still for what is
   // left of the one that the last run used up.
   return cpu_max_.Rewrite().In("start a new processor period");
+}
+
+Status V2Slot::DropLeftovers() {
+  POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
+  if (capabilities_.renews) POLYBOX_RETURN_IF_ERROR(Renew());
+  return cpu_max_.Rewrite().In("start a new processor period");
+}
+
+Duration V2Slot::CpuTime() const {
+  const auto used = cpu_stat_.ReadCounter("usage_usec");
+  if (!used.ok() || !*used) return {};
+  const std::uint64_t before = before_.user_us.value_or(0) + before_.system_us.value_or(0);
+  return std::chrono::microseconds(static_cast<std::int64_t>(**used - std::min(before, **used)));
 }
 
 std::optional<std::uint64_t> Since(std::optional<std::uint64_t> before,
@@ -276,8 +287,7 @@ Result<CgroupUsage> V2Slot::ReadUsage() const {
     if (peak) usage.memory_peak = Bytes(*peak);
   }
   if (now.processes_peak) {
-    const auto peak = PeakAbove(before_.processes_peak.value_or(0), *now.processes_peak);
-    if (peak) usage.processes_peak = static_cast<std::int64_t>(*peak);
+    usage.processes_peak = ProcessesAbove(before_.processes_peak.value_or(0), *now.processes_peak);
   }
   return usage;
 }

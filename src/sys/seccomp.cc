@@ -1,20 +1,15 @@
 #include "sys/seccomp.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <seccomp.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <linux/seccomp.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-
-#include "base/files.h"
-#include "base/unique_fd.h"
 
 namespace polybox::sys {
 namespace {
@@ -24,10 +19,10 @@ static_assert(std::endian::native == std::endian::little, "LowHalfOf() reads the
 /// A conditional jump of BPF skips no more than this.
 constexpr std::size_t kFarthestJump = 255;
 
-struct ContextRelease {
-  void operator()(void* context) const { ::seccomp_release(context); }
-};
-using Context = std::unique_ptr<void, ContextRelease>;
+/// Of the second set of calls that x86-64 has, which guests have no business with. No number of any
+/// other architecture is as large.
+constexpr std::uint32_t kFirstX32 = 0x40000000;
+constexpr std::uint32_t kBehindX32 = 0x80000000;
 
 using RulesByNumber = std::map<int, const SeccompRule*>;
 
@@ -41,10 +36,6 @@ std::uint32_t KernelAction(const SeccompVerdict& verdict) {
       break;
   }
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(verdict.error) & SECCOMP_RET_DATA);
-}
-
-Error LibraryError(std::string_view intent, int result) {
-  return Error::FromErrno(intent, -result);
 }
 
 /// Nothing when only other architectures have the call.
@@ -114,73 +105,66 @@ void AppendCase(const SeccompCase& one, std::vector<sock_filter>& out) {
   out.push_back(Return(one.verdict));
 }
 
-/// Expects the number of the call in the accumulator, and leaves it there for every other call.
-Status AppendConditional(int number, const SeccompRule& rule, std::vector<sock_filter>& out) {
+/// Calls from `first` up to that of the next range, which all get the same answer.
+struct Range {
+  std::uint32_t first = 0;
+  std::vector<sock_filter> body;
+};
+
+/// Ends with an answer, whatever it loads on the way.
+Result<std::vector<sock_filter>> Body(const SeccompRule& rule) {
   std::vector<sock_filter> body;
   for (const SeccompCase& one : rule.cases) {
     POLYBOX_RETURN_IF_ERROR(CheckCase(rule, one));
     AppendCase(one, body);
   }
   body.push_back(Return(rule.verdict));
-  if (body.size() > kFarthestJump) {
-    return Error(ErrorKind::kInvalid, fmt::format("rule of {}: too many values", rule.syscall));
-  }
-  out.push_back(Jump(BPF_JEQ, static_cast<std::uint32_t>(number), 0, body.size()));
-  out.insert(out.end(), body.begin(), body.end());
-  return {};
+  return body;
 }
 
-/// The rules that look at arguments. libseccomp cannot say them: it compares low halves for
-/// equality only, and a call that fits no case would get the filter's answer instead of the rule's.
-/// Whatever is not decided here, other ABIs too, falls through to the end.
-Result<std::vector<sock_filter>> CompileConditional(const RulesByNumber& rules) {
-  std::vector<sock_filter> body;
-  body.push_back(Load(offsetof(seccomp_data, nr)));
+bool SameBody(const std::vector<sock_filter>& one, const std::vector<sock_filter>& other) {
+  return std::ranges::equal(one, other, [](const sock_filter& a, const sock_filter& b) {
+    return a.code == b.code && a.jt == b.jt && a.jf == b.jf && a.k == b.k;
+  });
+}
+
+/// Every number there can be, in order. Neighbours with the same answer are one range: the kernel
+/// translates the program for every guest anew, so its length counts.
+Result<std::vector<Range>> Ranges(const RulesByNumber& rules, const SeccompVerdict& otherwise) {
+  std::vector<Range> ranges;
+  const auto add = [&](std::uint32_t first, std::vector<sock_filter> body) {
+    const bool replaces = !ranges.empty() && ranges.back().first == first;
+    if (replaces) ranges.pop_back();
+    if (!ranges.empty() && SameBody(ranges.back().body, body)) return;
+    ranges.push_back({first, std::move(body)});
+  };
+  add(0, {Return(otherwise)});
   for (const auto& [number, rule] : rules) {
-    if (rule->cases.empty()) continue;
-    POLYBOX_RETURN_IF_ERROR(AppendConditional(number, *rule, body));
+    POLYBOX_ASSIGN_OR_RETURN(std::vector<sock_filter> body, Body(*rule));
+    add(static_cast<std::uint32_t>(number), std::move(body));
+    add(static_cast<std::uint32_t>(number) + 1, {Return(otherwise)});
   }
+  add(kFirstX32, {Return({SeccompAction::kKill, 0})});
+  add(kBehindX32, {Return(otherwise)});
+  return ranges;
+}
+
+/// A binary search for the range that the number in the accumulator is in.
+std::vector<sock_filter> Search(std::span<const Range> ranges) {
+  if (ranges.size() == 1) return ranges[0].body;
+  const std::size_t half = ranges.size() / 2;
+  const std::vector<sock_filter> below = Search(ranges.first(half));
+  const std::vector<sock_filter> above = Search(ranges.subspan(half));
   std::vector<sock_filter> program;
-  program.push_back(Load(offsetof(seccomp_data, arch)));
-  program.push_back(Jump(BPF_JEQ, ::seccomp_arch_native(), 1, 0));
-  program.push_back(BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(body.size())));
-  program.insert(program.end(), body.begin(), body.end());
+  if (below.size() <= kFarthestJump) {
+    program.push_back(Jump(BPF_JGE, ranges[half].first, below.size(), 0));
+  } else {
+    program.push_back(Jump(BPF_JGE, ranges[half].first, 0, 1));
+    program.push_back(BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(below.size())));
+  }
+  program.insert(program.end(), below.begin(), below.end());
+  program.insert(program.end(), above.begin(), above.end());
   return program;
-}
-
-Result<std::vector<sock_filter>> Export(const Context& context) {
-  const UniqueFd file(::memfd_create("seccomp", MFD_CLOEXEC));
-  if (!file.valid()) return Error::FromErrno("memfd_create");
-  if (const int result = ::seccomp_export_bpf(context.get(), file.get()); result != 0) {
-    return LibraryError("seccomp_export_bpf", result);
-  }
-  if (::lseek(file.get(), 0, SEEK_SET) != 0) return Error::FromErrno("lseek");
-  POLYBOX_ASSIGN_OR_RETURN(const std::string bytes, ReadAll(file.get(), Bytes::MiB(1)));
-  std::vector<sock_filter> program(bytes.size() / sizeof(sock_filter));
-  std::memcpy(program.data(), bytes.data(), program.size() * sizeof(sock_filter));
-  return program;
-}
-
-/// The rules that only look at the number, as a binary tree, and the answer for all other calls.
-Result<std::vector<sock_filter>> CompilePlain(const RulesByNumber& rules,
-                                              const SeccompVerdict& otherwise) {
-  const Context context(::seccomp_init(KernelAction(otherwise)));
-  if (context == nullptr) {
-    return Error(ErrorKind::kUnavailable, "libseccomp does not know this kernel's actions");
-  }
-  constexpr std::uint32_t kBinaryTree = 2;
-  int result = ::seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree);
-  if (result == 0) {
-    result = ::seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  }
-  if (result != 0) return LibraryError("seccomp_attr_set", result);
-  for (const auto& [number, rule] : rules) {
-    // libseccomp refuses a rule that repeats the answer for all other calls.
-    if (!rule->cases.empty() || rule->verdict == otherwise) continue;
-    result = ::seccomp_rule_add(context.get(), KernelAction(rule->verdict), number, 0);
-    if (result != 0) return LibraryError("add the rule of " + rule->syscall, result);
-  }
-  return Export(context);
 }
 
 }  // namespace
@@ -189,17 +173,18 @@ Result<SeccompProgram> CompileSeccomp(const SeccompRules& rules) {
   constexpr std::string_view kIntent = "compile the seccomp filter";
   Result<RulesByNumber> numbered = Number(rules);
   if (!numbered.ok()) return std::move(numbered).error().In(kIntent);
-  Result<std::vector<sock_filter>> program = CompileConditional(*numbered);
-  if (!program.ok()) return std::move(program).error().In(kIntent);
-  const Result<std::vector<sock_filter>> plain =
-      CompilePlain(*numbered, rules.otherwise).In(kIntent);
-  if (!plain.ok()) return plain.error();
-  program->insert(program->end(), plain->begin(), plain->end());
-  if (program->size() > BPF_MAXINSNS) {
+  const Result<std::vector<Range>> ranges = Ranges(*numbered, rules.otherwise).In(kIntent);
+  if (!ranges.ok()) return ranges.error();
+  std::vector<sock_filter> program = {
+      Load(offsetof(seccomp_data, arch)), Jump(BPF_JEQ, ::seccomp_arch_native(), 1, 0),
+      Return({SeccompAction::kKill, 0}), Load(offsetof(seccomp_data, nr))};
+  const std::vector<sock_filter> search = Search(*ranges);
+  program.insert(program.end(), search.begin(), search.end());
+  if (program.size() > BPF_MAXINSNS) {
     return Error(ErrorKind::kInvalid, fmt::format("the seccomp filter has {} instructions, over {}",
-                                                  program->size(), BPF_MAXINSNS));
+                                                  program.size(), BPF_MAXINSNS));
   }
-  return SeccompProgram(std::move(program).value());
+  return SeccompProgram(std::move(program));
 }
 
 int InstallSeccomp(const SeccompProgram& program) noexcept {

@@ -171,8 +171,8 @@ TEST(Seccomp, MistakesAreNamed) {
       {{Rule("getpid", kKill, {{6, SeccompCompare::kEquals, {1}, kAllow}})}, "rule of getpid"},
       {{Rule("getpid", kKill, {{0, SeccompCompare::kEquals, {}, kAllow}})}, "rule of getpid"},
       {{Rule("getpid", kKill,
-             {{0, SeccompCompare::kEquals, std::vector<std::uint32_t>(254, 1), kAllow}})},
-       "too many values"},
+             {{0, SeccompCompare::kEquals, std::vector<std::uint32_t>(256, 1), kAllow}})},
+       "1 to 255 values"},
   };
   for (const auto& row : rows) {
     EXPECT_NE(CompileError(row.rules).find(row.expected), std::string::npos)
@@ -182,13 +182,27 @@ TEST(Seccomp, MistakesAreNamed) {
 
 TEST(Seccomp, TheLongestCaseThatFitsWorksToItsLastValue) {
   std::vector<std::uint32_t> values;
-  for (std::uint32_t value = 0; value < 252; ++value) values.push_back(1000 + value);
+  for (std::uint32_t value = 0; value < 255; ++value) values.push_back(1000 + value);
   const SeccompProgram program =
       Compile({Rule("dup", Fail(EXDEV), {{0, SeccompCompare::kEquals, values, Fail(EMLINK)}})});
-  for (const long value : {1000L, 1125L, 1251L}) {
+  for (const long value : {1000L, 1125L, 1254L}) {
     EXPECT_EQ(RunFiltered(&program, [=] { return ErrnoOf(SYS_dup, value); }), FailsWith(EMLINK));
   }
-  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup, 1252L); }), FailsWith(EXDEV));
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup, 1255L); }), FailsWith(EXDEV));
+}
+
+TEST(Seccomp, NeighboursAndFarAwayCallsAreToldApart) {
+  // Long bodies on both sides of the call in the middle: the search has to jump over both.
+  std::vector<std::uint32_t> values(250, 1);
+  const SeccompCase one = {0, SeccompCompare::kEquals, values, Fail(EMLINK)};
+  const SeccompProgram program =
+      Compile({Rule("getpid", Fail(EXDEV), {one}), Rule("dup", Fail(ENOTUNIQ), {one}),
+               Rule("dup2", Fail(EBADR)), Rule("dup3", Fail(ELOOP), {one})});
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup, 1L); }), FailsWith(EMLINK));
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup, 0L); }), FailsWith(ENOTUNIQ));
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup2, 1L); }), FailsWith(EBADR));
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup3, 2L); }), FailsWith(ELOOP));
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_getpid, 0L); }), FailsWith(EXDEV));
 }
 
 TEST(Seccomp, InstallingSaysWhyItFailed) {

@@ -27,27 +27,6 @@ int DropBoundingSet(const Bare& bare) {
   return 0;
 }
 
-/// The parent of the guest: takes its orphans, and says how it ended.
-[[noreturn]] void PodInit(int inherited, const Bare& bare, Guest guest) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::prctl(PR_SET_NAME, "polybox-pod");
-  ::prctl(PR_SET_DUMPABLE, 0);
-  // Above the numbers that they go to, so that neither overwrites the other.
-  const int high_socket = ::fcntl(inherited, F_DUPFD_CLOEXEC, 10);
-  const int high_ruleset = guest.ruleset < 0 ? -1 : ::fcntl(guest.ruleset, F_DUPFD_CLOEXEC, 10);
-  constexpr int kSocket = 3;
-  constexpr int kRuleset = 4;
-  ::dup3(high_socket, kSocket, O_CLOEXEC);
-  if (high_ruleset >= 0) guest.ruleset = ::dup3(high_ruleset, kRuleset, O_CLOEXEC);
-  ::syscall(SYS_close_range, high_ruleset >= 0 ? kRuleset + 1U : kRuleset, ~0U, 0U);
-  Send(kSocket, Encode(MessageKind::kDone));
-  Received received;
-  if (!Receive(kSocket, received)) ::_exit(0);
-  if (bare.uid == 0) guest.tasks_beside = CountOwnTasks();
-  RunGuest(received, kSocket, guest);
-}
-
 }  // namespace
 
 StepResult BareSlot::SetUp(const Setup& setup) {
@@ -78,50 +57,38 @@ int BareSlot::MakeDirectory(const std::string& directory) const {
   return ::chown(path.c_str(), guest_ids.uid, guest_ids.gid) == 0 ? 0 : errno;
 }
 
-StepResult BareSlot::MakePod(const std::string& seccomp, Pod& pod) {
+StepResult BareSlot::MakePod(PodOptions options, Pod& pod) {
   if (bare_.walls == Walls::kLandlock) {
     int index = -1;
     if (const int error = ruleset_.Make(bare_, index)) {
       return StepResult::Failure(Stage::kLandlock, error, index);
     }
   }
-  int sockets[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return StepResult::Failure(Stage::kPod, errno);
-  }
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    PodInit(sockets[1], bare_,
-            {.seccomp = seccomp,
-             .in_namespaces = false,
-             .ruleset = ruleset_.fd(),
-             .closed_trees = bare_.closed_trees});
-  }
-  const int error = errno;
-  ::close(sockets[1]);
-  if (pid < 0) {
-    ::close(sockets[0]);
-    return StepResult::Failure(Stage::kPod, error);
-  }
-  pod = {pid, -1, sockets[0]};
-  Received ready;
-  if (Receive(pod.socket, ready) && KindOf(ready.bytes) == MessageKind::kDone) return {};
-  EndPod(pod, nullptr);
-  return StepResult::Failure(Stage::kPod, EPROTO);
+  options.in_namespaces = false;
+  options.ruleset = ruleset_.fd();
+  options.closed_trees = bare_.closed_trees;
+  const StepResult made = init::MakePod(options, pod);
+  if (!made.ok) EndPod(pod);
+  return made;
 }
 
-void BareSlot::EndPod(Pod& pod, Ended* ended) {
-  if (!pod.exists()) return;
+Ended BareSlot::EndPod(Pod& pod) {
+  Ended ended;
+  if (!pod.exists()) return ended;
   ::kill(pod.pid, SIGKILL);
   // Not reaped here: its usage is that of those it has reaped.
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pod.pid), &info, WEXITED | WNOWAIT) < 0 &&
          errno == EINTR) {
   }
+  // As wait() would say it.
+  ended.status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
   // A slot whose guests do not end is of no use to anyone; the server makes another.
   if (!EndTree(bare_.uid, ended)) ::_exit(1);
+  ::close(pod.pidfd);
   ::close(pod.socket);
   pod = {};
+  return ended;
 }
 
 int BareSlot::Clear(const std::string& directory) const {

@@ -16,8 +16,11 @@ class BareSlot {
   /// Whether this slot is one.
   bool exists() const { return bare_.walls != Walls::kNamespaces; }
 
-  StepResult MakePod(const std::string& seccomp, Pod& pod);
-  void EndPod(Pod& pod, Ended* ended);
+  /// `options` as for a slot with namespaces.
+  StepResult MakePod(PodOptions options, Pod& pod);
+  /// Kills and reaps all that descends from us. Returns what the processes used.
+  Ended EndPod(Pod& pod);
+  std::string work_directory() const { return bare_.home + "/sandbox"; }
   /// The scratch directories are made anew.
   StepResult Empty();
   /// Before we leave: nothing of the scratch space stays.

@@ -101,22 +101,20 @@ std::uint64_t Nanoseconds(const timeval& time) {
 
 enum class Reaped { kAll, kNone, kSome };
 
-Reaped ReapOne(Ended* ended) {
+Reaped ReapOne(Ended& ended) {
   rusage usage{};
   const pid_t pid = ::wait4(-1, nullptr, WNOHANG, &usage);
   if (pid < 0) return errno == ECHILD ? Reaped::kAll : Reaped::kNone;
   if (pid == 0) return Reaped::kNone;
-  if (ended != nullptr) {
-    ended->user_nanoseconds += Nanoseconds(usage.ru_utime);
-    ended->system_nanoseconds += Nanoseconds(usage.ru_stime);
-    const auto resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U;
-    ended->largest_resident_bytes = std::max(ended->largest_resident_bytes, resident);
-  }
+  ended.user_nanoseconds += Nanoseconds(usage.ru_utime);
+  ended.system_nanoseconds += Nanoseconds(usage.ru_stime);
+  const auto resident = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024U;
+  ended.largest_resident_bytes = std::max(ended.largest_resident_bytes, resident);
   return Reaped::kSome;
 }
 
 /// True when no child is left; false when some do not end by themselves for now.
-bool ReapAll(Ended* ended) {
+bool ReapAll(Ended& ended) {
   constexpr int kPatience = 20;
   for (int quiet = 0; quiet < kPatience;) {
     const Reaped reaped = ReapOne(ended);
@@ -154,7 +152,7 @@ int AsGuest(unsigned guest_uid, int (*work)(int), int argument) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
-bool EndTree(unsigned guest_uid, Ended* ended) {
+bool EndTree(unsigned guest_uid, Ended& ended) {
   // Who was about to end is usually gone at once.
   Reaped reaped = ReapOne(ended);
   while (reaped == Reaped::kSome) reaped = ReapOne(ended);
@@ -169,20 +167,6 @@ bool EndTree(unsigned guest_uid, Ended* ended) {
     ::clock_gettime(CLOCK_MONOTONIC, &now);
   } while (now.tv_sec - begin.tv_sec < kMostSeconds);
   return false;
-}
-
-std::uint64_t CountOwnTasks() {
-  std::uint64_t count = 0;
-  const unsigned own = ::getuid();
-  ForEachProcess([&](const char* pid) {
-    const std::string status = ReadProcFile(pid, "status");
-    const std::size_t uid = status.find("\nUid:\t");
-    const std::size_t threads = status.find("\nThreads:\t");
-    if (uid == std::string::npos || threads == std::string::npos) return;
-    if (std::strtoul(status.c_str() + uid + 6, nullptr, 10) != own) return;
-    count += std::strtoul(status.c_str() + threads + 10, nullptr, 10);
-  });
-  return count;
 }
 
 }  // namespace polybox::jail::init

@@ -8,15 +8,12 @@
 
 namespace polybox::jail::init {
 
-/// Kills and reaps them all; their usage is added to `ended`, if given. With a `guest_uid` other
+/// Kills and reaps them all; their usage is added to `ended`. With a `guest_uid` other
 /// than 0 that uid is nobody's but the guests'. False when some are still there after ten seconds.
-bool EndTree(unsigned guest_uid, Ended* ended);
+bool EndTree(unsigned guest_uid, Ended& ended);
 
 /// Does `work` (which returns an errno) in a child process with the guests' uid and no rights. The
 /// guests cannot signal it. Its errno, or that of becoming it.
 int AsGuest(unsigned guest_uid, int (*work)(int), int argument);
-
-/// Processes and threads of our own real uid that we can see.
-std::uint64_t CountOwnTasks();
 
 }  // namespace polybox::jail::init

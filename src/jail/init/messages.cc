@@ -32,7 +32,9 @@ bool Receive(int socket, Received& received) {
   if (length == 0 || length > kLargestMessage) return false;
   received.bytes.resize(length);
   iovec content = {received.bytes.data(), received.bytes.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
+  alignas(cmsghdr)
+      std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int)) + CMSG_SPACE(sizeof(ucred))>
+          control{};
   msghdr header{};
   header.msg_iov = &content;
   header.msg_iovlen = 1;
@@ -43,7 +45,13 @@ bool Receive(int socket, Received& received) {
     size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    if (part->cmsg_level != SOL_SOCKET) continue;
+    if (part->cmsg_type == SCM_CREDENTIALS) {
+      ucred sender{};
+      std::memcpy(&sender, CMSG_DATA(part), sizeof sender);
+      received.sender = sender.pid;
+    }
+    if (part->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     received.fds.resize(count);
     std::memcpy(received.fds.data(), CMSG_DATA(part), count * sizeof(int));

@@ -6,12 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace polybox::jail::init {
 
 /// A received message and the descriptors that came with it, which are closed with it.
 struct Received {
   std::string bytes;
   std::vector<int> fds;
+  /// Who sent it, where the socket was asked to tell (SO_PASSCRED); else -1.
+  pid_t sender = -1;
 
   Received() = default;
   Received(const Received&) = delete;

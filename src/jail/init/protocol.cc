@@ -32,16 +32,19 @@ constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp,
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
-constexpr auto kMembers<Run> = std::tuple(
-    &Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::wall_nanoseconds,
-    &Run::cpu_nanoseconds, &Run::cpu_nanoseconds_per_second, &Run::join_count, &Run::clone_into,
-    &Run::watch_cpu, &Run::scratch_bytes, &Run::scratch_inodes, &Run::one_cpu);
+constexpr auto kMembers<Resize> = std::tuple(&Resize::bytes, &Resize::inodes);
 template <>
-constexpr auto kMembers<Signal> = std::tuple(&Signal::number);
+constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::clone_into);
 template <>
-constexpr auto kMembers<Ended> = std::tuple(
-    &Ended::kind, &Ended::exit_code, &Ended::signal, &Ended::wall_nanoseconds,
-    &Ended::user_nanoseconds, &Ended::system_nanoseconds, &Ended::largest_resident_bytes);
+constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest);
+template <>
+constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name);
+template <>
+constexpr auto kMembers<Run> = std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits);
+template <>
+constexpr auto kMembers<Ended> =
+    std::tuple(&Ended::status, &Ended::user_nanoseconds, &Ended::system_nanoseconds,
+               &Ended::largest_resident_bytes);
 template <>
 constexpr auto kMembers<Failed> = std::tuple(&Failed::stage, &Failed::error, &Failed::index);
 
@@ -112,11 +115,20 @@ std::string Encode(const Setup& message) {
 std::string Encode(const Files& message) {
   return EncodeAs(MessageKind::kFiles, message);
 }
+std::string Encode(const Resize& message) {
+  return EncodeAs(MessageKind::kResize, message);
+}
+std::string Encode(const NextPod& message) {
+  return EncodeAs(MessageKind::kNextPod, message);
+}
+std::string Encode(const PodReady& message) {
+  return EncodeAs(MessageKind::kPodReady, message);
+}
+std::string Encode(const OpenDirectory& message) {
+  return EncodeAs(MessageKind::kOpenDirectory, message);
+}
 std::string Encode(const Run& message) {
   return EncodeAs(MessageKind::kRun, message);
-}
-std::string Encode(const Signal& message) {
-  return EncodeAs(MessageKind::kSignal, message);
 }
 std::string Encode(const Ended& message) {
   return EncodeAs(MessageKind::kEnded, message);
@@ -134,11 +146,20 @@ bool Decode(std::string_view bytes, Setup& message) {
 bool Decode(std::string_view bytes, Files& message) {
   return DecodeAs(MessageKind::kFiles, bytes, message);
 }
+bool Decode(std::string_view bytes, Resize& message) {
+  return DecodeAs(MessageKind::kResize, bytes, message);
+}
+bool Decode(std::string_view bytes, NextPod& message) {
+  return DecodeAs(MessageKind::kNextPod, bytes, message);
+}
+bool Decode(std::string_view bytes, PodReady& message) {
+  return DecodeAs(MessageKind::kPodReady, bytes, message);
+}
+bool Decode(std::string_view bytes, OpenDirectory& message) {
+  return DecodeAs(MessageKind::kOpenDirectory, bytes, message);
+}
 bool Decode(std::string_view bytes, Run& message) {
   return DecodeAs(MessageKind::kRun, bytes, message);
-}
-bool Decode(std::string_view bytes, Signal& message) {
-  return DecodeAs(MessageKind::kSignal, bytes, message);
 }
 bool Decode(std::string_view bytes, Ended& message) {
   return DecodeAs(MessageKind::kEnded, bytes, message);
@@ -155,6 +176,7 @@ const char* StageName(Stage stage) {
       "build the root",
       "write the files",
       "empty the scratch space",
+      "open a directory",
       "make the pod",
       "join the cgroups",
       "place the standard streams",

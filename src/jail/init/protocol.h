@@ -1,16 +1,26 @@
-// The messages between the server and a slot init, over a SEQPACKET socket, descriptors beside
-// them:
+// The messages between the server, a slot init and the pods that it makes, over SEQPACKET sockets,
+// descriptors beside them:
 //
-//   server                                slot init
-//   Setup{operations} + trees      ─▸     builds the slot's root, once
-//                                  ◂─     Done | Failed
-//   Files{...} + content           ─▸     writes the run's files into the working directory
-//                                  ◂─     Done | Failed
-//   Run{argv, limits, ...} + stdio ─▸     starts the guest in the pod that waits for it
-//                                  ◂─     Ended{status, usage} | Failed
-//   Signal{number}                 ─▸     (during a run; the answer is still Ended)
-//   Wipe                           ─▸     empties the scratch space, makes the next pod
-//                                  ◂─     Done | Failed
+//   server                                 slot init
+//   Setup{operations} + trees       ─▸     builds the slot's root, once
+//                                   ◂─     Done | Failed
+//   Files{...} + content            ─▸     writes the run's files into the working directory
+//                                   ◂─     Done | Failed
+//   Resize{bytes, inodes}           ─▸     gives the scratch space another size
+//                                   ◂─     Done | Failed
+//   NextPod{...} + cgroups          ─▸     makes the pod for the next run, after ending the last
+//                                   ◂─     PodReady{pids} + its socket and pidfd | Failed
+//   Reap                            ─▸     ends the pod
+//                                   ◂─     Ended{usage}
+//   Wipe                            ─▸     ends the pod, empties the scratch space
+//                                   ◂─     Done | Failed
+//   OpenDirectory{name}             ─▸     opens a directory of the working directory
+//                                   ◂─     Done + its descriptor | Failed
+//
+//   server                                 pod
+//   Run{argv, limits, ...} + stdio  ─▸     the process that waits in it becomes the guest
+//                                   ◂─     Failed, from that process, or Ended{status, usage} from
+//                                          the pod's init
 //
 // The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.
 #pragma once
@@ -26,11 +36,15 @@ namespace polybox::jail::init {
 enum class MessageKind : std::uint8_t {
   kSetup,
   kFiles,
-  kRun,
-  kSignal,
+  kResize,
+  kNextPod,
+  kReap,
   kWipe,
+  kOpenDirectory,
+  kRun,
   kDone,
   kFailed,
+  kPodReady,
   kEnded
 };
 
@@ -115,41 +129,42 @@ struct ResourceLimit {
   std::uint64_t value = 0;
 };
 
-/// Descriptors of the message, in order: stdin, stdout, stderr, then `join_count` cgroup files to
-/// join by writing "0", then the cgroup directory to clone the guest into if `clone_into`, then
-/// the cgroup's processor time and
-/// its quota if `watch_cpu`.
+/// Of the working directory and of /tmp, from here on.
+struct Resize {
+  std::uint64_t bytes = 0;
+  std::uint64_t inodes = 0;
+};
+
+/// Descriptors of the message, in order: `join_count` cgroup files to join by writing "0", then the
+/// cgroup directory to clone the guest into if `clone_into`.
+struct NextPod {
+  std::uint32_t join_count = 0;
+  bool clone_into = false;
+};
+
+/// As the server sees them. The descriptors beside it: the pod's socket, the pidfd of its init.
+struct PodReady {
+  std::int32_t init = 0;
+  std::int32_t guest = 0;
+};
+
+/// Descriptors of the message: stdin, stdout, stderr.
 struct Run {
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string directory;
   std::vector<ResourceLimit> limits;
-  std::uint64_t wall_nanoseconds = 0;
-  /// Of all processes together; 0 is no limit.
-  std::uint64_t cpu_nanoseconds = 0;
-  std::uint64_t cpu_nanoseconds_per_second = 1'000'000'000;
-  std::uint32_t join_count = 0;
-  bool clone_into = false;
-  bool watch_cpu = false;
-  /// Of the working directory and of /tmp, from here on.
-  std::uint64_t scratch_bytes = 0;
-  std::uint64_t scratch_inodes = 0;
-  bool one_cpu = false;
 };
 
-/// SIGKILL ends the run at once, whatever is in it; another signal goes to the guest.
-struct Signal {
-  std::int32_t number = 0;
+/// Relative to the working directory; "" is that itself.
+struct OpenDirectory {
+  std::string name;
 };
 
-/// How the run ended, as far as the slot init sees it.
-enum class EndKind : std::uint8_t { kExited, kSignalled, kWallTime, kCpuTime, kKilled };
-
+/// How the guest ended, as the init of its pod sees it.
 struct Ended {
-  EndKind kind = EndKind::kExited;
-  std::int32_t exit_code = 0;
-  std::int32_t signal = 0;
-  std::uint64_t wall_nanoseconds = 0;
+  /// What wait4() says.
+  std::int32_t status = 0;
   std::uint64_t user_nanoseconds = 0;
   std::uint64_t system_nanoseconds = 0;
   /// Of the largest process, from rusage; the cgroup's figure is better where there is one.
@@ -164,7 +179,8 @@ enum class Stage : std::uint8_t {
   kOperation,   ///< Operation `index` of the plan.
   kFiles,       ///< Writing file `index`.
   kWipe,        ///< Emptying scratch directory `index`.
-  kPod,         ///< Making the pod: its namespaces and /proc.
+  kOpen,        ///< Opening a directory for the server.
+  kPod,         ///< Making the pod: its namespaces, /proc and first processes.
   kCgroup,      ///< Joining cgroup `index`.
   kStdio,       ///< Putting the standard streams in place.
   kLimits,      ///< Resource limit `index`.
@@ -181,7 +197,7 @@ struct Failed {
   std::int32_t index = -1;
 };
 
-/// A file, or with S_IFLNK in its mode a link to its content.
+/// A file, or with S_IFLNK in its mode a link to its content, with S_IFDIR a directory.
 struct FileHeader {
   std::string name;
   std::uint32_t mode = 0644;
@@ -196,8 +212,11 @@ struct Files {
 
 std::string Encode(const Setup& message);
 std::string Encode(const Files& message);
+std::string Encode(const Resize& message);
+std::string Encode(const NextPod& message);
+std::string Encode(const PodReady& message);
+std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
-std::string Encode(const Signal& message);
 std::string Encode(const Ended& message);
 std::string Encode(const Failed& message);
 /// A message without content.
@@ -206,8 +225,11 @@ std::string Encode(MessageKind kind);
 /// False when the bytes are not such a message.
 bool Decode(std::string_view bytes, Setup& message);
 bool Decode(std::string_view bytes, Files& message);
+bool Decode(std::string_view bytes, Resize& message);
+bool Decode(std::string_view bytes, NextPod& message);
+bool Decode(std::string_view bytes, PodReady& message);
+bool Decode(std::string_view bytes, OpenDirectory& message);
 bool Decode(std::string_view bytes, Run& message);
-bool Decode(std::string_view bytes, Signal& message);
 bool Decode(std::string_view bytes, Ended& message);
 bool Decode(std::string_view bytes, Failed& message);
 

@@ -78,13 +78,29 @@ int WriteRegular(int parent, const std::string& name, const FileHeader& file, in
   return error;
 }
 
+/// An empty one, or the one that is there.
+int MakeDirectory(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) return errno;
+  const int fd = OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (fd < 0) return errno;
+  const int error = ::fchown(fd, guest_ids.uid, guest_ids.gid) == 0 ? 0 : errno;
+  ::close(fd);
+  return error;
+}
+
 int WriteOne(int directory, const FileHeader& file, int content) {
   std::string name = file.name;
   const int parent = OpenParent(directory, name);
   if (parent < 0) return errno;
   ::unlinkat(parent, name.c_str(), 0);
-  const int error = S_ISLNK(file.mode) ? WriteLink(parent, name, file.size, content)
-                                       : WriteRegular(parent, name, file, content);
+  int error = 0;
+  if (S_ISLNK(file.mode)) {
+    error = WriteLink(parent, name, file.size, content);
+  } else if (S_ISDIR(file.mode)) {
+    error = MakeDirectory(parent, name);
+  } else {
+    error = WriteRegular(parent, name, file, content);
+  }
   ::close(parent);
   return error;
 }
@@ -111,6 +127,16 @@ StepResult WriteFiles(const Files& files, int content) {
   return result;
 }
 
+int OpenWorkDirectory(const std::string& directory, const std::string& name) {
+  const int work = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (work < 0) return -1;
+  const int inner = OpenBeneath(work, name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  const int error = errno;
+  ::close(work);
+  errno = error;
+  return inner;
+}
+
 void RememberScratch(std::vector<Scratch>& all) {
   for (Scratch& scratch : all) scratch.made = ChangeTime("/" + scratch.operation.target);
 }
@@ -134,16 +160,13 @@ StepResult EmptyScratch(std::vector<Scratch>& all) {
   return {};
 }
 
-StepResult ResizeScratch(std::vector<Scratch>& all, const Run& run) {
+StepResult ResizeScratch(std::vector<Scratch>& all, const Resize& size) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Operation& operation = all[i].operation;
     const bool sized = operation.target == "sandbox" || operation.target == "tmp";
-    if (!sized ||
-        (operation.bytes == run.scratch_bytes && operation.inodes == run.scratch_inodes)) {
-      continue;
-    }
-    operation.bytes = run.scratch_bytes;
-    operation.inodes = run.scratch_inodes;
+    if (!sized) continue;
+    operation.bytes = size.bytes;
+    operation.inodes = size.inodes;
     char options[64];
     std::snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu",
                   static_cast<unsigned long long>(operation.bytes),

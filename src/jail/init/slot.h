@@ -1,12 +1,13 @@
 // The parts of a slot init. It is a small, single-threaded, static program that holds the
-// namespaces of one slot and starts one guest after another in it. Nothing of it runs with more
-// rights than the slot's user namespace gives.
+// namespaces of one slot and makes one pod after another in it, each for one guest. Nothing of it
+// runs with more rights than the slot's user namespace gives.
 //
-//   root.cc         builds the slot's root file system from the plan
-//   pod.cc          makes the fresh namespaces of a run, ahead of time, and starts the guest in
-//   them scratch.cc      writes a run's files and empties the scratch space after it bare_slot.cc
-//   the same for a slot without namespaces: directories of the host, Landlock end_tree.cc     ends
-//   all descendants where no PID namespace does main.cc         answers the server
+//   root.cc     builds the slot's root file system from the plan
+//   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
+//   guest.cc    is the process that waits in a pod and becomes the guest
+//   scratch.cc  writes a run's files and empties the scratch space after it
+//   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
+//   main.cc     answers the server
 #pragma once
 
 #include <ctime>
@@ -53,42 +54,49 @@ struct Scratch {
   timespec made{};
 };
 
+/// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
+/// link is followed.
+int OpenWorkDirectory(const std::string& directory, const std::string& name);
+
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
 /// Directories that were changed since they were made are made anew.
 StepResult EmptyScratch(std::vector<Scratch>& all);
-/// Gives the working directory and /tmp the size that `run` may use. What is in them already may be
-/// more: then the size stays.
-StepResult ResizeScratch(std::vector<Scratch>& all, const Run& run);
+/// Gives the working directory and /tmp another size. What is in them already may be more: then the
+/// size stays.
+StepResult ResizeScratch(std::vector<Scratch>& all, const Resize& size);
+
+/// What a pod is made with. The cgroup files are those of a NextPod message, borrowed.
+struct PodOptions {
+  const std::string& seccomp;
+  const NextPod& next;
+  const std::vector<int>& cgroups;
+  bool in_namespaces = true;
+  /// Borrowed; -1 for no Landlock.
+  int ruleset = -1;
+  /// See Bare.
+  bool closed_trees = false;
+};
+
+// guest.cc
+/// The rest of a process's life, from just after its fork in the pod: gives up all that a guest may
+/// not have, says that it is ready, and turns into the program that a Run message names.
+[[noreturn]] void WaitAsGuest(int socket, const PodOptions& options);
 
 // pod.cc
-/// A PID and an IPC namespace with their own init and /proc, waiting for a guest.
+/// A PID and an IPC namespace with their own init and /proc, and a process that waits for its
+/// program.
 struct Pod {
   pid_t pid = -1;
+  pid_t guest = -1;
   int pidfd = -1;
   int socket = -1;
 
   bool exists() const { return pid > 0; }
 };
 
-/// What is put on a guest before it starts.
-struct Guest {
-  const std::string& seccomp;
-  bool in_namespaces = true;
-  /// Borrowed; -1 for no Landlock.
-  int ruleset = -1;
-  bool closed_trees = false;
-  /// Processes and threads that our uid has anyway.
-  std::uint64_t tasks_beside = 0;
-};
-
-/// Starts the guest of a Run message and becomes its init. What went wrong before exec is reported
-/// instead of an end.
-[[noreturn]] void RunGuest(const Received& received, int socket, const Guest& settings);
-
-StepResult MakePod(const std::string& seccomp, Pod& pod);
-/// Kills all that is in it, reaps it and forgets it. The usage of all its processes goes to
-/// `ended`, if given.
-void EndPod(Pod& pod, Ended* ended);
+StepResult MakePod(const PodOptions& options, Pod& pod);
+/// Kills all that is in it, reaps it and forgets it. Returns what all its processes used.
+Ended EndPod(Pod& pod);
 
 }  // namespace polybox::jail::init

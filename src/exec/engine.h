@@ -1,0 +1,89 @@
+// The engine: admits requests, runs them in slots, answers. It knows no JSON and no HTTP; doors
+// translate. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "exec/catalog.h"
+#include "exec/jail_home.h"
+#include "exec/request.h"
+
+namespace polybox::exec {
+
+/// Admission rules of one front door.
+struct Lane {
+  std::string name;
+  /// How many run at once.
+  std::int64_t concurrency = 1;
+  /// How many may wait.
+  std::int64_t queue = 0;
+  Duration queue_time = std::chrono::hours(24);
+};
+
+struct LaneLoad {
+  std::int64_t running = 0;
+  std::int64_t queued = 0;
+};
+
+/// A request that was admitted. Dropping it does nothing.
+class Ticket {
+ public:
+  virtual ~Ticket() = default;
+  /// Takes it out of the queue, or ends its run; `done` is called with kCancelled unless it was too
+  /// late.
+  virtual void Cancel() = 0;
+};
+
+/// What the doors see of the engine; tests of doors bring their own.
+class Executor {
+ public:
+  using Done = std::function<void(Answer)>;
+
+  virtual ~Executor() = default;
+  /// `done` is called exactly once: at once when the request is refused, else on a thread of the
+  /// engine. Never null.
+  virtual std::shared_ptr<Ticket> Submit(Request request, Done done) = 0;
+  virtual LaneLoad Load(std::size_t lane) const = 0;
+  /// Refuses everything from here on; what runs goes on.
+  virtual void Drain() = 0;
+  /// Waits until nothing runs or waits any more; false when `time` was up first.
+  virtual bool AwaitIdle(Duration time) = 0;
+  /// Ends all that runs.
+  virtual void CancelAll() = 0;
+};
+
+/// Where package sets come from.
+struct PackageSet {
+  /// On the host.
+  std::string directory;
+  /// The set stays for as long as this does.
+  std::shared_ptr<void> lease;
+};
+
+class PackageSource {
+ public:
+  virtual ~PackageSource() = default;
+  /// Installs them, or finds that they are. An error of kind kInvalid is a requirement that is
+  /// refused; any other is the text that the request's answer carries.
+  virtual Result<PackageSet> Get(const Installation& installation,
+                                 const std::vector<std::string>& requirements, Duration time) = 0;
+};
+
+struct EngineOptions {
+  std::vector<Lane> lanes;
+  /// Idle slots are given up after this.
+  Duration idle_time = std::chrono::minutes(1);
+  /// Null: requirements are refused.
+  PackageSource* packages = nullptr;
+};
+
+/// `catalog` and `home` must outlive it. Its destructor ends all that runs.
+std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const JailHome& home,
+                                     EngineOptions options);
+
+}  // namespace polybox::exec

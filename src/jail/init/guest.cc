@@ -1,0 +1,134 @@
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "jail/init/slot.h"
+
+namespace polybox::jail::init {
+namespace {
+
+int ClearCapabilitySets() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
+}
+
+/// Of all capabilities the one to read and enter what its uid may not: what that reaches is
+/// Landlock's business.
+int KeepReading() {
+  constexpr std::uint32_t kBit = 1U << CAP_DAC_READ_SEARCH;
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{kBit, kBit, kBit}, {}};
+  if (::syscall(SYS_capset, &header, data) != 0) return errno;
+  return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) == 0 ? 0 : errno;
+}
+
+int BecomeGuest(const PodOptions& options) {
+  const auto [uid, gid] = guest_ids;
+  // Where the guest's uid is the only one there is, these change nothing and are refused without
+  // harm.
+  if (::getuid() != uid) {
+    if (options.closed_trees) {
+      // Without it access(2), which gcc asks, would answer as if there were no capability.
+      ::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
+      ::prctl(PR_SET_KEEPCAPS, 1);
+    }
+    if (::setgroups(0, nullptr) != 0) return errno;
+    if (::setresgid(gid, gid, gid) != 0) return errno;
+    if (::setresuid(uid, uid, uid) != 0) return errno;
+  }
+  if (const int error = options.closed_trees ? KeepReading() : ClearCapabilitySets()) return error;
+  // A change of identity has cleared it; in a PID namespace the pod's end is enough.
+  if (!options.in_namespaces) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
+}
+
+int InstallFilter(const std::string& seccomp) {
+  sock_fprog program = {
+      static_cast<unsigned short>(seccomp.size() / sizeof(sock_filter)),
+      reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp.data())),
+  };
+  if (program.len == 0) return 0;
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// All that needs no knowledge of the program, done before there is one.
+StepResult Prepare(const PodOptions& options) {
+  const auto fail = [](Stage stage, int index = -1) {
+    return StepResult::Failure(stage, errno, index);
+  };
+  ::setsid();
+  ::umask(022);
+  for (std::uint32_t i = 0; i < options.next.join_count; ++i) {
+    if (::write(options.cgroups[i], "0", 1) != 1) return fail(Stage::kCgroup, static_cast<int>(i));
+  }
+  // From here on its cgroups are the root of what it sees of them.
+  if (options.in_namespaces && ::unshare(CLONE_NEWCGROUP) != 0) return fail(Stage::kCgroup);
+  if (const int error = BecomeGuest(options)) return StepResult::Failure(Stage::kDrop, error);
+  if (options.ruleset >= 0 && ::syscall(SYS_landlock_restrict_self, options.ruleset, 0) != 0) {
+    return fail(Stage::kLandlock);
+  }
+  // Only the socket is left, which an exec closes.
+  ::syscall(SYS_close_range, 4U, ~0U, 0U);
+  if (const int error = InstallFilter(options.seccomp)) {
+    return StepResult::Failure(Stage::kSeccomp, error);
+  }
+  return {};
+}
+
+/// Between a request and its program, on the request's time; returns only on failure. The filter is
+/// in place: every call here must be one that guests may make.
+Failed BecomeProgram(const Received& received) {
+  const auto fail = [](Stage stage, int index = -1) { return Failed{stage, errno, index}; };
+  Run run;
+  if (!Decode(received.bytes, run) || received.fds.size() != 3) {
+    return {Stage::kMessage, EBADMSG, -1};
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (::dup2(received.fds[static_cast<std::size_t>(i)], i) < 0) return fail(Stage::kStdio, i);
+  }
+  if (::chdir(run.directory.c_str()) != 0) return fail(Stage::kDirectory);
+  ::setpriority(PRIO_PROCESS, 0, 19);
+  for (std::size_t i = 0; i < run.limits.size(); ++i) {
+    const rlimit64 limit = {run.limits[i].value, run.limits[i].value};
+    if (::syscall(SYS_setrlimit, run.limits[i].resource, &limit) != 0) {
+      return fail(Stage::kLimits, static_cast<int>(i));
+    }
+  }
+  const std::vector<char*> argv = Pointers(run.argv);
+  const std::vector<char*> env = Pointers(run.env);
+  ::execve(argv[0], argv.data(), env.data());
+  return fail(Stage::kExec);
+}
+
+}  // namespace
+
+void WaitAsGuest(int socket, const PodOptions& options) {
+  const StepResult prepared = Prepare(options);
+  Send(socket, prepared.ok ? Encode(MessageKind::kDone) : Encode(prepared.failed));
+  Received received;
+  if (prepared.ok && Receive(socket, received)) Send(socket, Encode(BecomeProgram(received)));
+  ::_exit(127);
+}
+
+}  // namespace polybox::jail::init
