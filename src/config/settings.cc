@@ -60,6 +60,12 @@ const std::vector<Setting> kRows = {
      .scope = Scope::kEverywhere,
      .doc = "How log lines look; auto is text on a terminal and JSON otherwise",
      .choices = {"auto", "text", "json"}},
+    {.key = "isolation",
+     .member = &Settings::isolation,
+     .scope = Scope::kEverywhere,
+     .doc = "Isolation grade under which programs are run; auto is the best that the host gives, "
+            "and never none",
+     .choices = {"auto", "full", "rootless", "landlock", "none"}},
     {.key = "min-isolation",
      .member = &Settings::min_isolation,
      .scope = Scope::kEverywhere,

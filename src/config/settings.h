@@ -24,6 +24,7 @@ struct Settings {
   std::string packages_dir;
   std::string log_level = "info";
   std::string log_format = "auto";
+  std::string isolation = "auto";
   std::string min_isolation = "rootless";
 
   std::string listen = "127.0.0.1:8080";

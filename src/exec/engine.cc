@@ -275,7 +275,8 @@ Answer Engine::Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& 
 Answer Engine::RunInSlot(Job& job, const Installation& installation,
                          std::unique_ptr<SlotPool::Lease>& lease, bool& broken, Report report) {
   const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
-  Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, SpecFor(installation));
+  Result<std::unique_ptr<SlotPool::Lease>> taken =
+      pool_.Take(key, SpecFor(installation, home_.grade()));
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   lease = std::move(taken).value();
   Session session(installation, job.request);

@@ -8,12 +8,16 @@ namespace polybox::exec {
 Result<JailHome> JailHome::Make(jail::Grade grade) {
   const auto hierarchies = sys::ReadCgroups();
   sys::SweepLeftovers(hierarchies);
+  jail::SweepScratchHomes();
   std::optional<sys::CgroupHome> cgroups;
   if (grade == jail::Grade::kFull) {
     POLYBOX_ASSIGN_OR_RETURN(cgroups, sys::CgroupHome::Make(hierarchies));
   }
-  POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules());
-  POLYBOX_ASSIGN_OR_RETURN(sys::SeccompProgram program, sys::CompileSeccomp(rules));
+  sys::SeccompProgram program({});
+  if (grade != jail::Grade::kNone) {
+    POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules(grade));
+    POLYBOX_ASSIGN_OR_RETURN(program, sys::CompileSeccomp(rules));
+  }
   return JailHome(grade, std::move(cgroups), std::move(program));
 }
 

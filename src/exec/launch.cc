@@ -26,7 +26,7 @@ std::string EntryName(const Language& language, const Program& program) {
 
 Placeholders ValuesFor(const Installation& installation, const Program& program) {
   const std::string entry =
-      fmt::format("{}/{}", jail::kWorkDirectory, EntryName(installation.language, program));
+      fmt::format("{}/{}", installation.places.work, EntryName(installation.language, program));
   const std::size_t dot = entry.rfind('.');
   const bool has_extension = dot != std::string::npos && dot > entry.rfind('/') + 1;
   return {{"executable", installation.toolchain.executable},
@@ -34,8 +34,9 @@ Placeholders ValuesFor(const Installation& installation, const Program& program)
           {"version_number", installation.toolchain.VersionNumber()},
           {"entry", entry},
           {"entry_stem", has_extension ? entry.substr(0, dot) : entry},
-          {"work", jail::kWorkDirectory},
-          {"packages", jail::kPackagesDirectory}};
+          {"work", installation.places.work},
+          {"tmp", installation.places.tmp},
+          {"packages", installation.places.packages}};
 }
 
 jail::RunLimits LimitsOf(const languages::Limits& limits) {
@@ -62,7 +63,9 @@ languages::Env Environment(const Installation& installation, const languages::St
   }
   for (auto& [name, value] : env) value = languages::Expand(value, values);
   env.try_emplace("PATH", kDefaultPath);
-  env["HOME"] = jail::kWorkDirectory;
+  env["HOME"] = installation.places.work;
+  // Programs know the other name by themselves.
+  if (installation.places.tmp != jail::Places().tmp) env["TMPDIR"] = installation.places.tmp;
   return env;
 }
 
@@ -72,8 +75,9 @@ bool Contains(const std::vector<InputFile>& files, const std::string& name) {
 
 }  // namespace
 
-jail::Spec SpecFor(const Installation& installation) {
+jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
   jail::Spec spec = jail::HostSpec();
+  spec.grade = grade;
   for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
   const Language& language = installation.language;
   Bytes disk = language.run.limits.disk;
@@ -108,7 +112,8 @@ Result<std::vector<InputFile>> FilesFor(const Installation& installation, const 
   }
   if (!installation.packages.empty() && !language.packages->mount.empty()) {
     const std::string& mount = language.packages->mount;
-    files.push_back({mount, fmt::format("{}/{}", jail::kPackagesDirectory, mount), S_IFLNK | 0777});
+    files.push_back(
+        {mount, fmt::format("{}/{}", installation.places.packages, mount), S_IFLNK | 0777});
   }
   return files;
 }
@@ -117,6 +122,7 @@ Result<jail::RunRequest> RequestFor(const Installation& installation, const lang
                                     const Program& program) {
   const Placeholders values = ValuesFor(installation, program);
   jail::RunRequest request;
+  request.directory = installation.places.work;
   const languages::Env env = Environment(installation, step, values);
   request.argv = languages::Expand(step.command, values);
   if (request.argv[0].find('/') == std::string::npos) {

@@ -25,9 +25,12 @@ struct Installation {
   const languages::Toolchain& toolchain;
   /// The directory of its package set on the host; "" when there is none.
   std::string packages;
+  /// As the slot says it, once there is one.
+  jail::Places places = {};
 };
 
-jail::Spec SpecFor(const Installation& installation);
+/// What a slot of this grade shows.
+jail::Spec SpecFor(const Installation& installation, jail::Grade grade);
 
 /// The program's files with the language's own: the entry under the name that its rule demands,
 /// default files that the program does not bring, the link to the packages. A restricted name is an

@@ -77,7 +77,7 @@ Result<StepReport> Session::RunStep(jail::Slot& slot, StepKind kind) {
     for (const auto& [name, value] : request_.env) SetVariable(run.env, name, value);
     if (!request_.output_directory.empty()) {
       SetVariable(run.env, "OUTPUT_DIR",
-                  fmt::format("{}/{}", jail::kWorkDirectory, request_.output_directory));
+                  fmt::format("{}/{}", installation_.places.work, request_.output_directory));
     }
   }
   const Bytes output = overrides.output.value_or(step.limits.output);
@@ -106,6 +106,7 @@ Result<StepReport> Session::RunStep(jail::Slot& slot, StepKind kind) {
 }
 
 Status Session::Run(jail::Slot& slot, Report& report) {
+  installation_.places = slot.places();
   POLYBOX_ASSIGN_OR_RETURN(std::vector<jail::InputFile> files,
                            FilesFor(installation_, {request_.files, request_.args}));
   if (!request_.output_directory.empty()) {

@@ -13,7 +13,7 @@ namespace polybox::exec {
 
 class Session {
  public:
-  /// Both are borrowed.
+  /// What the installation refers to and the request are borrowed.
   Session(const Installation& installation, const Request& request)
       : installation_(installation), request_(request) {}
 
@@ -28,7 +28,7 @@ class Session {
   Result<StepReport> RunStep(jail::Slot& slot, StepKind kind);
   Status Collect(jail::Slot& slot, Report& report) const;
 
-  const Installation& installation_;
+  Installation installation_;
   const Request& request_;
   std::mutex mutex_;
   /// While a step runs.

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <sys/mount.h>
 
+#include "jail/bare_plan.h"
+
 namespace polybox::jail {
 namespace {
 
@@ -155,6 +157,7 @@ void AddScratch(const Spec& spec, Plan& plan) {
 }  // namespace
 
 Plan MakePlan(const Spec& spec) {
+  if (!HasNamespaces(spec.grade)) return MakeBarePlan(spec);
   Plan plan;
   Operation root = Make(OperationKind::kRoot);
   root.bytes = kRootBytes;
@@ -214,6 +217,9 @@ std::string Describe(const Operation& operation) {
 std::string Describe(const Plan& plan) {
   std::string text;
   for (const Operation& operation : plan.operations) text += Describe(operation) + "\n";
+  for (const init::PathRule& rule : plan.rules) {
+    text += fmt::format("allow {}: {}\n", rule.path, DescribeRights(rule.rights));
+  }
   return text;
 }
 

@@ -1,9 +1,11 @@
 #include "jail/slot.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <fcntl.h>
 #include <mutex>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <system_error>
@@ -17,12 +19,14 @@
 
 #include "base/files.h"
 #include "base/scope_exit.h"
+#include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
 #include "jail/init_image.h"
 #include "jail/plan.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
+#include "sys/own_tasks.h"
 
 namespace polybox::jail {
 namespace {
@@ -42,7 +46,7 @@ struct Started {
 };
 
 /// Starts the slot init with its end of the socket as descriptor 3.
-Result<Started> StartInit() {
+Result<Started> StartInit(Grade grade) {
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -72,7 +76,9 @@ Result<Started> StartInit() {
   posix_spawnattr_setsigmask(&attributes, &no_signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   std::string name = "polybox-slot";
-  std::array<char*, 2> argv = {name.data(), nullptr};
+  std::string argument = "without-namespaces";
+  char* second = HasNamespaces(grade) ? nullptr : argument.data();
+  std::array<char*, 3> argv = {name.data(), second, nullptr};
   std::array<char*, 1> env = {nullptr};
   pid_t pid = -1;
   const std::string path = "/proc/self/fd/4";
@@ -157,6 +163,16 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
   return all;
 }
 
+/// Where guests have our uid without a user namespace of their own, the kernel counts all that this
+/// user runs.
+RunLimits WithOwnTasks(RunLimits limits) {
+  rlimit now{};
+  ::getrlimit(RLIMIT_NPROC, &now);
+  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(now.rlim_max, INT64_MAX));
+  limits.processes = std::min(limits.processes + sys::CountOwnTasks(), most);
+  return limits;
+}
+
 std::string Sentence(const init::Failed& failed, const std::string& step) {
   const std::string what = step.empty()
                                ? init::StageName(failed.stage)
@@ -208,6 +224,9 @@ Slot::Slot(Slot&& other) noexcept
       socket_(std::move(other.socket_)),
       cgroup_(std::move(other.cgroup_)),
       live_(std::move(other.live_)),
+      home_(std::move(other.home_)),
+      places_(std::move(other.places_)),
+      shares_uid_(other.shares_uid_),
       steps_(std::move(other.steps_)),
       shared_(std::move(other.shared_)),
       disk_(other.disk_),
@@ -216,8 +235,18 @@ Slot::Slot(Slot&& other) noexcept
 Slot::~Slot() {
   if (pid_ < 0) return;
   socket_.reset();
+  if (home_) AwaitEnd();
   ::kill(pid_, SIGKILL);  // its pod goes with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Slot::AwaitEnd() const {
+  // It gives up after ten seconds itself, and then there is the scratch space.
+  constexpr int kMostMilliseconds = 20'000;
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd polled = {pidfd.get(), POLLIN, 0};
+  while (pidfd.valid() && ::poll(&polled, 1, kMostMilliseconds) < 0 && errno == EINTR) {
   }
 }
 
@@ -227,7 +256,7 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(cgroup,
                              options.cgroups->MakeSlot(fmt::format("slot-{}", options.number)));
   }
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit());
+  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
@@ -235,7 +264,13 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
 
 Status Slot::SetUp(const SlotOptions& options) {
   POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
-  POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
+  init::Setup setup;
+  if (HasNamespaces(options.spec.grade)) {
+    POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
+    setup.has_root = options.spec.privileged;
+  } else {
+    POLYBOX_RETURN_IF_ERROR(UseScratchHome(options, setup));
+  }
   if (cgroup_) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
     POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
@@ -247,11 +282,10 @@ Status Slot::SetUp(const SlotOptions& options) {
   for (const UniqueFd& tree : prepared.trees) trees.push_back(tree.get());
   for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
   const auto filter = options.seccomp.instructions();
-  init::Setup setup;
   setup.operations = plan.operations;
+  setup.bare.rules = plan.rules;
   setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   setup.fail_at = options.fail_at;
-  setup.has_root = options.spec.privileged;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
@@ -273,6 +307,23 @@ Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
     shared_.push_back(
         fmt::format("/{}: {}", operation.target, std::generic_category().message(tree.error)));
   }
+  return {};
+}
+
+Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
+  const Spec& spec = options.spec;
+  const bool own_uid = spec.privileged;
+  POLYBOX_ASSIGN_OR_RETURN(
+      ScratchHome home,
+      ScratchHome::Make(options.number, own_uid ? Visitors::kOtherUids : Visitors::kNobody));
+  home_.emplace(std::move(home));
+  places_ = PlacesIn(spec, home_->path());
+  shares_uid_ = !own_uid;
+  setup.bare.walls =
+      spec.grade == Grade::kLandlock ? init::Walls::kLandlock : init::Walls::kNothing;
+  setup.bare.home = home_->path();
+  setup.bare.uid = own_uid ? SlotUid(options.number) + 1 : 0;
+  setup.bare.closed_trees = own_uid && HasClosedTrees(spec.trees);
   return {};
 }
 
@@ -333,7 +384,7 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
   const UniqueFd content(::memfd_create("polybox-files", MFD_CLOEXEC));
   if (!content.valid()) return Error::FromErrno("make a memfd for the files");
   init::Files message;
-  message.directory = kWorkDirectory;
+  message.directory = places_.work;
   for (const InputFile& file : files) {
     message.files.push_back({file.name, file.mode, file.content.size()});
     POLYBOX_RETURN_IF_ERROR(WriteAll(content.get(), file.content).In("pack " + file.name));
@@ -406,14 +457,17 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   Result<Outcome> outcome = RunInPod(request);
   set_running(false);
   live_->socket.reset();
+  // Where no kernel does it, the rest of its tree is ended before anyone learns of the end.
+  if (home_ && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
   return outcome;
 }
 
 Result<Outcome> Slot::RunInPod(const RunRequest& request) {
+  const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
   const init::Run run = {.argv = request.argv,
                          .env = request.env,
                          .directory = request.directory,
-                         .limits = ResourceLimits(request.limits, cgroup_.has_value())};
+                         .limits = ResourceLimits(counted, cgroup_.has_value())};
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};

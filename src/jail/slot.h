@@ -16,6 +16,7 @@
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
 #include "jail/outcome.h"
+#include "jail/scratch_home.h"
 #include "jail/spec.h"
 #include "jail/watch.h"
 #include "sys/cgroup.h"
@@ -101,6 +102,8 @@ class Slot {
   /// What guests of this slot share with the host and other slots because it could not be parted,
   /// each with the reason: locks and watches on it are seen there.
   const std::vector<std::string>& shared() const { return shared_; }
+  /// Where its guests find things.
+  const Places& places() const { return places_; }
 
  private:
   struct Live;
@@ -110,6 +113,10 @@ class Slot {
   Status SetUp(const SlotOptions& options);
   /// Waits until the root is built, and takes note of what could not be parted.
   Status AwaitBuilt(const std::vector<init::Operation>& operations);
+  /// In grades without namespaces: the slot's directory, and whose the guests are.
+  Status UseScratchHome(const SlotOptions& options, init::Setup& setup);
+  /// Waits for the slot init to end those below it, where no kernel does.
+  void AwaitEnd() const;
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
   Error ToError(const std::string& intent, const init::Received& received) const;
@@ -132,6 +139,11 @@ class Slot {
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
   std::unique_ptr<Live> live_;
+  /// In grades without namespaces.
+  std::optional<ScratchHome> home_;
+  Places places_;
+  /// What the kernel counts with the processes of a guest, because they have its uid.
+  bool shares_uid_ = false;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
   std::vector<std::string> shared_;

@@ -44,6 +44,17 @@ void ShowPath(Spec& spec, const std::string& path) {
   ::globfree(&found);
 }
 
+Places PlacesIn(const Spec& spec, const std::string& home) {
+  Places places;
+  if (HasNamespaces(spec.grade)) return places;
+  places.work = home + "/sandbox";
+  places.tmp = home + "/tmp";
+  for (const Tree& tree : spec.trees) {
+    if (tree.target == kPackagesDirectory) places.packages = tree.source;
+  }
+  return places;
+}
+
 Spec HostSpec() {
   Spec spec;
   spec.privileged = ::geteuid() == 0;

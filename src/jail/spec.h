@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "jail/grade.h"
 
 namespace polybox::jail {
 
@@ -14,6 +15,13 @@ namespace polybox::jail {
 inline constexpr const char* kWorkDirectory = "/sandbox";
 /// Where the package set of a language is shown.
 inline constexpr const char* kPackagesDirectory = "/packages";
+
+/// Where a guest finds things.
+struct Places {
+  std::string work = kWorkDirectory;
+  std::string tmp = "/tmp";
+  std::string packages = kPackagesDirectory;
+};
 
 /// A directory or file of the host that guests see, read-only.
 struct Tree {
@@ -28,6 +36,9 @@ struct Tree {
 };
 
 struct Spec {
+  /// Below kRootless there are no namespaces: guests see the host's tree, as far as Landlock lets
+  /// them.
+  Grade grade = Grade::kFull;
   /// Made by root: trees are opened by the server and handed in, and guests get host uids of their
   /// own. Otherwise the slot init binds what our own uid can see, and guests are that uid without
   /// any rights.
@@ -47,6 +58,9 @@ struct Spec {
 Spec HostSpec();
 
 bool IsDevice(const Tree& tree);
+/// Where the guests of a slot find things; `home` is the slot's directory where there are no
+/// namespaces.
+Places PlacesIn(const Spec& spec, const std::string& home);
 
 /// Adds `path` of the host at the same place, if it exists; `*` matches within one component.
 void ShowPath(Spec& spec, const std::string& path);

@@ -26,8 +26,13 @@ constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree
 template <>
 constexpr auto kMembers<Built> = std::tuple(&Built::shared);
 template <>
-constexpr auto kMembers<Setup> =
-    std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at, &Setup::has_root);
+constexpr auto kMembers<PathRule> = std::tuple(&PathRule::path, &PathRule::rights);
+template <>
+constexpr auto kMembers<Bare> =
+    std::tuple(&Bare::walls, &Bare::home, &Bare::uid, &Bare::closed_trees, &Bare::rules);
+template <>
+constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
+                                            &Setup::has_root, &Setup::bare);
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
@@ -59,6 +64,16 @@ void Transfer(Reader& reader, auto& value) {
 
 template <typename Archive, typename Message>
 void Fields(Archive& archive, Message& message);
+
+template <Described Part>
+void Transfer(Writer& writer, const Part& part) {
+  Fields(writer, part);
+}
+
+template <Described Part>
+void Transfer(Reader& reader, Part& part) {
+  Fields(reader, part);
+}
 
 template <Described Item>
 void Transfer(Writer& writer, const std::vector<Item>& items) {
@@ -178,6 +193,7 @@ const char* StageName(Stage stage) {
       "place the standard streams",
       "set resource limits",
       "give up privileges",
+      "set up Landlock",
       "install the system call filter",
       "enter the directory",
       "execute the program",

@@ -88,6 +88,35 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 
+/// What stands between a guest and the host.
+enum class Walls : std::uint8_t {
+  kNamespaces,
+  kLandlock,  ///< No namespaces: Landlock and the filter.
+  kNothing,   ///< Process control only.
+};
+
+/// What Landlock allows on `path` and below it; a relative path is one in the slot's directory.
+struct PathRule {
+  std::string path;
+  /// LANDLOCK_ACCESS_FS_*
+  std::uint64_t rights = 0;
+
+  bool operator==(const PathRule&) const = default;
+};
+
+/// What a slot without namespaces needs besides.
+struct Bare {
+  Walls walls = Walls::kNamespaces;
+  /// The slot's own directory on the host; targets of operations are relative to it.
+  std::string home;
+  /// The host uid of the guests, with the next lower one for those who clean up after them. 0: all
+  /// have ours.
+  std::uint32_t uid = 0;
+  /// Some tree lies under a directory that the guests' uid may not enter.
+  bool closed_trees = false;
+  std::vector<PathRule> rules;
+};
+
 struct Setup {
   std::vector<Operation> operations;
   /// The filter that every guest gets: an array of sock_filter.
@@ -97,6 +126,7 @@ struct Setup {
   /// Whether uid 0 of the namespace is mapped beside the guest's (full), or the guest's alone
   /// (rootless).
   bool has_root = false;
+  Bare bare;
 };
 
 /// Operation `index` should have shown a tree with inodes of its own and could not: `error` says
@@ -172,6 +202,7 @@ enum class Stage : std::uint8_t {
   kStdio,       ///< Putting the standard streams in place.
   kLimits,      ///< Resource limit `index`.
   kDrop,        ///< Giving up identity and capabilities.
+  kLandlock,    ///< Putting Landlock on the guest; `index` is the rule.
   kSeccomp,     ///< Installing the filter.
   kDirectory,   ///< Entering the working directory.
   kExec,        ///< Executing the program.

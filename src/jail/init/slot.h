@@ -8,6 +8,7 @@
 //   guest.cc    is the process that waits in a pod and becomes the guest
 //   scratch.cc  writes a run's files and empties the scratch space after it
 //   network.cc  gives the next session a network namespace without a history
+//   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
 //   main.cc     answers the server
 #pragma once
 
@@ -22,8 +23,15 @@
 
 namespace polybox::jail::init {
 
-/// Inside every slot the guest has this uid and gid.
+/// Inside every slot with namespaces the guest has this uid and gid.
 inline constexpr unsigned kGuestId = 65534;
+
+struct Ids {
+  unsigned uid = kGuestId;
+  unsigned gid = kGuestId;
+};
+/// Who the guests are. Changed once, when a slot without namespaces is set up.
+inline Ids guest_ids;
 
 /// A failure to report, or nothing: stage kExec with error 0 never happens.
 struct StepResult {
@@ -94,9 +102,9 @@ struct Scratch {
   timespec made{};
 };
 
-/// A directory below the working directory, or that itself; -1 and errno on failure. No link is
-/// followed.
-int OpenWorkDirectory(const std::string& name);
+/// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
+/// link is followed.
+int OpenWorkDirectory(const std::string& directory, const std::string& name);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
@@ -111,6 +119,11 @@ struct PodOptions {
   const std::string& seccomp;
   const NextPod& next;
   const std::vector<int>& cgroups;
+  bool in_namespaces = true;
+  /// Borrowed; -1 for no Landlock.
+  int ruleset = -1;
+  /// See Bare.
+  bool closed_trees = false;
 };
 
 // guest.cc
