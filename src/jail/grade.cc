@@ -140,6 +140,30 @@ HostCheck CheckOverlayfs(const sys::HostFacts& facts) {
           .without = std::nullopt};
 }
 
+HostCheck CheckTreeOverlay(const sys::HostFacts& facts) {
+  return {.name = "own view of /usr",
+          .ok = facts.namespaces.tree_overlay.ok(),
+          .found = Reason(facts.namespaces.tree_overlay),
+          .cost =
+              "guests are shown the host's own inodes: they can signal each other by locks and "
+              "watches on them, and see which of the host's programs are used",
+          .fix =
+              "use Linux 5.11 or newer with the overlay module, and a root file system that is "
+              "not an overlay on an overlay (in nested containers, a volume)",
+          .without = std::nullopt};
+}
+
+HostCheck CheckDevices(const sys::HostFacts& facts) {
+  return {.name = "own devices",
+          .ok = facts.devices.ok(),
+          .found = Reason(facts.devices),
+          .cost =
+              "guests are shown the host's device nodes: they can signal each other by record "
+              "locks on them",
+          .fix = "run polybox as root; in a container, allow mknod (CAP_MKNOD)",
+          .without = std::nullopt};
+}
+
 }  // namespace
 
 std::string_view GradeName(Grade grade) {
@@ -171,6 +195,8 @@ std::vector<HostCheck> CheckHost(const sys::HostFacts& facts) {
       CheckSeccomp(facts),
       CheckLandlock(facts),
       CheckOverlayfs(facts),
+      CheckTreeOverlay(facts),
+      CheckDevices(facts),
   };
   // Where namespaces fail, Landlock is what is left: without it there is nothing.
   if (facts.landlock_abi < kLeastLandlockAbi) {

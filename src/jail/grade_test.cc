@@ -55,6 +55,9 @@ TEST(Grade, IsThatOfTheWeakestPrimitive) {
        Grade::kNone},
       {"no overlayfs", [](sys::HostFacts& f) { f.namespaces.overlayfs.error = EPERM; },
        Grade::kFull},
+      {"/usr on two overlays", [](sys::HostFacts& f) { f.namespaces.tree_overlay.error = EINVAL; },
+       Grade::kFull},
+      {"no device nodes", [](sys::HostFacts& f) { f.devices.error = EPERM; }, Grade::kFull},
       {"no seccomp", [](sys::HostFacts& f) { f.seccomp.error = EINVAL; }, Grade::kNone},
   };
   for (const Case& c : cases) {

@@ -17,6 +17,8 @@ struct Plan {
   std::vector<Tree> trees;
   /// What Landlock allows, in the grade that is made of it.
   std::vector<init::PathRule> rules;
+  /// Host paths of the devices to make anew and to send along after the trees, all in one.
+  std::vector<std::string> devices;
 };
 
 Plan MakePlan(const Spec& spec);

@@ -12,11 +12,9 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <linux/mount.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/files.h"
@@ -26,6 +24,7 @@
 #include "jail/init/protocol.h"
 #include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/trees.h"
 #include "jail/watch.h"
 #include "sys/own_tasks.h"
 
@@ -112,19 +111,36 @@ Status MapIds(pid_t pid, bool privileged, unsigned number) {
   return WriteMap(pid, "gid_map", fmt::format("65534 {} 1\n", ::getegid()));
 }
 
-/// A detached copy of a part of the host's file tree, with the flags that guests see it with.
-Result<UniqueFd> OpenTree(const Tree& tree, bool is_device) {
-  UniqueFd fd(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, tree.source.c_str(),
-                                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
-  if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
-  mount_attr attributes{};
-  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY;
-  attributes.attr_set |= is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
-  if (::syscall(SYS_mount_setattr, fd.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                sizeof attributes) != 0) {
-    return Error::FromErrno("make read-only " + tree.source);
+struct Prepared {
+  Plan plan;
+  /// What goes along with the plan.
+  std::vector<UniqueFd> trees;
+  /// What guests share with the host although they should not, and why.
+  std::vector<std::string> shared;
+};
+
+/// The plan for this host, with the parts that only we can make.
+Result<Prepared> Prepare(Spec spec) {
+  Prepared prepared;
+  spec.trees = WithSubmounts(spec.trees, ReadFile("/proc/self/mountinfo").value_or(""));
+  prepared.plan = MakePlan(spec);
+  UniqueFd devices;
+  if (!prepared.plan.devices.empty()) {
+    Result<UniqueFd> made = MakeDevices(prepared.plan.devices);
+    if (made.ok()) {
+      devices = std::move(made).value();
+    } else {
+      prepared.shared.push_back("/dev: " + made.error().message());
+      spec.own_devices = false;
+      prepared.plan = MakePlan(spec);
+    }
   }
-  return fd;
+  for (const Tree& tree : prepared.plan.trees) {
+    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree));
+    prepared.trees.push_back(std::move(fd));
+  }
+  if (devices.valid()) prepared.trees.push_back(std::move(devices));
+  return prepared;
 }
 
 std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup) {
@@ -212,6 +228,7 @@ Slot::Slot(Slot&& other) noexcept
       places_(std::move(other.places_)),
       shares_uid_(other.shares_uid_),
       steps_(std::move(other.steps_)),
+      shared_(std::move(other.shared_)),
       disk_(other.disk_),
       inodes_(other.inodes_) {}
 
@@ -258,14 +275,11 @@ Status Slot::SetUp(const SlotOptions& options) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
     POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
   }
-  const Plan plan = MakePlan(options.spec);
-  std::vector<UniqueFd> owned;
+  POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
+  const Plan& plan = prepared.plan;
+  shared_ = std::move(prepared.shared);
   std::vector<int> trees;
-  for (const Tree& tree : plan.trees) {
-    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree, tree.target.starts_with("/dev/")));
-    trees.push_back(fd.get());
-    owned.push_back(std::move(fd));
-  }
+  for (const UniqueFd& tree : prepared.trees) trees.push_back(tree.get());
   for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
   const auto filter = options.seccomp.instructions();
   setup.operations = plan.operations;
@@ -274,7 +288,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   setup.fail_at = options.fail_at;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("build"));
+  POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
   disk_ = options.spec.scratch;
   inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
   POLYBOX_RETURN_IF_ERROR(AskForPod());
@@ -295,6 +309,21 @@ Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
   setup.bare.home = home_->path();
   setup.bare.uid = own_uid ? SlotUid(options.number) + 1 : 0;
   setup.bare.closed_trees = own_uid && HasClosedTrees(spec.trees);
+  return {};
+}
+
+Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "build: the slot init is gone");
+  }
+  init::Built built;
+  if (!init::Decode(received.bytes, built)) return ToError("build", received);
+  for (const init::SharedTree& tree : built.shared) {
+    const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
+    shared_.push_back(
+        fmt::format("/{}: {}", operation.target, std::generic_category().message(tree.error)));
+  }
   return {};
 }
 

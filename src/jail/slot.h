@@ -101,6 +101,9 @@ class Slot {
   pid_t pid() const { return pid_; }
   /// Where its guests find things.
   const Places& places() const { return places_; }
+  /// What guests of this slot share with the host and other slots because it could not be parted,
+  /// each with the reason: locks and watches on it are seen there.
+  const std::vector<std::string>& shared() const { return shared_; }
 
  private:
   struct Live;
@@ -112,6 +115,8 @@ class Slot {
   Status UseScratchHome(const SlotOptions& options, init::Setup& setup);
   /// Waits for the slot init to end those below it, where no kernel does.
   void AwaitEnd() const;
+  /// Waits until the root is built, and takes note of what could not be parted.
+  Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
   Error ToError(const std::string& intent, const init::Received& received) const;
@@ -141,6 +146,7 @@ class Slot {
   bool shares_uid_ = false;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
+  std::vector<std::string> shared_;
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;

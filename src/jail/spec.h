@@ -29,6 +29,8 @@ struct Tree {
   /// Absolute, as the guest sees it.
   std::string target;
   bool is_file = false;
+  /// Mounted below another tree, which does not show it.
+  bool is_mount = false;
 
   bool operator==(const Tree&) const = default;
 };
@@ -42,6 +44,8 @@ struct Spec {
   /// any rights.
   bool privileged = true;
   std::vector<Tree> trees;
+  /// Device nodes are made by the server instead of being the host's; only if privileged.
+  bool own_devices = true;
   /// Absolute path to what it points to: /bin to usr/bin.
   std::map<std::string, std::string> symlinks;
   /// The working directory, /tmp and /dev/shm each.
@@ -56,6 +60,7 @@ Spec HostSpec();
 /// Where the guests of a slot find things; `home` is the slot's directory where there are no
 /// namespaces.
 Places PlacesIn(const Spec& spec, const std::string& home);
+bool IsDevice(const Tree& tree);
 
 /// Adds `path` of the host at the same place, if it exists; `*` matches within one component.
 void ShowPath(Spec& spec, const std::string& path);

@@ -33,7 +33,7 @@ class SlotInit {
       if (!Receive(kServer, received)) Leave();
       switch (KindOf(received.bytes)) {
         case MessageKind::kSetup:
-          Answer(SetUp(received));
+          AnswerSetUp(received);
           break;
         case MessageKind::kFiles:
           Answer(TakeFiles(received));
@@ -48,8 +48,7 @@ class SlotInit {
           Send(kServer, Encode(EndOfPod()));
           break;
         case MessageKind::kWipe:
-          EndOfPod();
-          Answer(bare_.exists() ? bare_.Empty() : EmptyScratch(scratch_));
+          Answer(Wipe());
           break;
         case MessageKind::kOpenDirectory:
           AnswerWithDirectory(received);
@@ -73,7 +72,13 @@ class SlotInit {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
   }
 
-  StepResult SetUp(const Received& received) {
+  void AnswerSetUp(const Received& received) {
+    Built built;
+    const StepResult result = SetUp(received, built);
+    Send(kServer, result.ok ? Encode(built) : Encode(result.failed));
+  }
+
+  StepResult SetUp(const Received& received, Built& built) {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
     seccomp_ = setup.seccomp;
@@ -85,8 +90,9 @@ class SlotInit {
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const StepResult built = BuildRoot(setup, received.fds);
-    if (!built.ok) return built;
+    if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
+    const StepResult root = BuildRoot(setup, received.fds, built);
+    if (!root.ok) return root;
     for (const Operation& operation : setup.operations) {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
@@ -100,6 +106,15 @@ class SlotInit {
       return StepResult::Failure(Stage::kMessage, EBADMSG);
     }
     return WriteFiles(files, received.fds[0]);
+  }
+
+  StepResult Wipe() {
+    EndOfPod();
+    if (bare_.exists()) return bare_.Empty();
+    const StepResult emptied = EmptyScratch(scratch_);
+    if (!emptied.ok) return emptied;
+    const int error = network_.Renew();
+    return error == 0 ? StepResult() : StepResult::Failure(Stage::kNetwork, error);
   }
 
   StepResult TakeSize(const Received& received) {
@@ -135,6 +150,7 @@ class SlotInit {
   /// Empty in grades without namespaces, where `bare_` has its own.
   std::vector<Scratch> scratch_;
   BareSlot bare_;
+  Network network_;
   std::string seccomp_;
   Pod pod_;
 };

@@ -14,7 +14,7 @@ constexpr auto kMembers = nullptr;
 template <>
 constexpr auto kMembers<Operation> = std::tuple(
     &Operation::kind, &Operation::target, &Operation::source, &Operation::tree, &Operation::flags,
-    &Operation::bytes, &Operation::inodes, &Operation::mode, &Operation::is_file);
+    &Operation::bytes, &Operation::inodes, &Operation::mode, &Operation::is_file, &Operation::own);
 template <>
 constexpr auto kMembers<ResourceLimit> =
     std::tuple(&ResourceLimit::resource, &ResourceLimit::value);
@@ -29,6 +29,10 @@ constexpr auto kMembers<Bare> =
 template <>
 constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
                                             &Setup::has_root, &Setup::bare);
+template <>
+constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree::error);
+template <>
+constexpr auto kMembers<Built> = std::tuple(&Built::shared);
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
@@ -136,6 +140,9 @@ std::string Encode(const Ended& message) {
 std::string Encode(const Failed& message) {
   return EncodeAs(MessageKind::kFailed, message);
 }
+std::string Encode(const Built& message) {
+  return EncodeAs(MessageKind::kBuilt, message);
+}
 std::string Encode(MessageKind kind) {
   return std::string(1, static_cast<char>(kind));
 }
@@ -167,6 +174,9 @@ bool Decode(std::string_view bytes, Ended& message) {
 bool Decode(std::string_view bytes, Failed& message) {
   return DecodeAs(MessageKind::kFailed, bytes, message);
 }
+bool Decode(std::string_view bytes, Built& message) {
+  return DecodeAs(MessageKind::kBuilt, bytes, message);
+}
 
 const char* StageName(Stage stage) {
   constexpr std::array kNames = {
@@ -177,6 +187,7 @@ const char* StageName(Stage stage) {
       "write the files",
       "empty the scratch space",
       "open a directory",
+      "renew the network",
       "make the pod",
       "join the cgroups",
       "place the standard streams",

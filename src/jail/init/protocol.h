@@ -3,7 +3,7 @@
 //
 //   server                                 slot init
 //   Setup{operations} + trees       ─▸     builds the slot's root, once
-//                                   ◂─     Done | Failed
+//                                   ◂─     Built{shared} | Failed
 //   Files{...} + content            ─▸     writes the run's files into the working directory
 //                                   ◂─     Done | Failed
 //   Resize{bytes, inodes}           ─▸     gives the scratch space another size
@@ -12,7 +12,8 @@
 //                                   ◂─     PodReady{pids} + its socket and pidfd | Failed
 //   Reap                            ─▸     ends the pod
 //                                   ◂─     Ended{usage}
-//   Wipe                            ─▸     ends the pod, empties the scratch space
+//   Wipe                            ─▸     ends the pod, empties the scratch space, renews the
+//   network
 //                                   ◂─     Done | Failed
 //   OpenDirectory{name}             ─▸     opens a directory of the working directory
 //                                   ◂─     Done + its descriptor | Failed
@@ -45,7 +46,8 @@ enum class MessageKind : std::uint8_t {
   kDone,
   kFailed,
   kPodReady,
-  kEnded
+  kEnded,
+  kBuilt
 };
 
 /// The largest message; argv and environment must fit.
@@ -64,6 +66,7 @@ enum class OperationKind : std::uint8_t {
   kPivot,         ///< Makes the new root `/` and lets the old one go.
   kReadOnlyRoot,  ///< Nothing can be added to the root from here on.
   kHostName,      ///< Sets it to `source`.
+  kStage,         ///< Mounts `tree` where only a kBind can reach it, by a relative `source`.
 };
 
 /// Paths are relative to the new root. `tree` is an index into the descriptors of the message.
@@ -79,6 +82,8 @@ struct Operation {
   std::uint32_t mode = 0;
   /// kBind: the target is a file, not a directory.
   bool is_file = false;
+  /// kBind: with inodes of the slot's own, so that locks and watches on them reach nobody else.
+  bool own = false;
 
   bool operator==(const Operation&) const = default;
 };
@@ -122,6 +127,17 @@ struct Setup {
   /// (rootless).
   bool has_root = false;
   Bare bare;
+};
+
+/// Operation `index` should have shown a tree with inodes of its own and could not: `error` says
+/// why. The host's own inodes are shown instead.
+struct SharedTree {
+  std::int32_t index = -1;
+  std::int32_t error = 0;
+};
+
+struct Built {
+  std::vector<SharedTree> shared;
 };
 
 struct ResourceLimit {
@@ -180,6 +196,7 @@ enum class Stage : std::uint8_t {
   kFiles,       ///< Writing file `index`.
   kWipe,        ///< Emptying scratch directory `index`.
   kOpen,        ///< Opening a directory for the server.
+  kNetwork,     ///< Making a network namespace for the next session.
   kPod,         ///< Making the pod: its namespaces, /proc and first processes.
   kCgroup,      ///< Joining cgroup `index`.
   kStdio,       ///< Putting the standard streams in place.
@@ -219,6 +236,7 @@ std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
 std::string Encode(const Ended& message);
 std::string Encode(const Failed& message);
+std::string Encode(const Built& message);
 /// A message without content.
 std::string Encode(MessageKind kind);
 
@@ -232,6 +250,7 @@ bool Decode(std::string_view bytes, OpenDirectory& message);
 bool Decode(std::string_view bytes, Run& message);
 bool Decode(std::string_view bytes, Ended& message);
 bool Decode(std::string_view bytes, Failed& message);
+bool Decode(std::string_view bytes, Built& message);
 
 /// Its first byte; `bytes` is not empty.
 inline MessageKind KindOf(std::string_view bytes) {

@@ -3,10 +3,12 @@
 // runs with more rights than the slot's user namespace gives.
 //
 //   root.cc     builds the slot's root file system from the plan
+//   trees.cc    shows parts of the host in it
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
 //   scratch.cc  writes a run's files and empties the scratch space after it
 //   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
+//   network.cc  gives the next session a network namespace without a history
 //   main.cc     answers the server
 #pragma once
 
@@ -42,9 +44,55 @@ struct StepResult {
 };
 
 // root.cc
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees);
+/// What could not be built as asked for, but well enough to go on, goes to `built`.
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Built& built);
+int OrErrno(long result);
+/// mkdir -p; what exists is fine. 0 or errno.
+int MakeDirectories(const std::string& path);
+int MakeParent(const std::string& path);
 /// Mounts the tmpfs of `operation` on its target, which must exist; 0 or errno.
 int MountTmpfs(const Operation& operation, const std::string& target);
+
+/// The new root is assembled over /proc: a directory that every host has. The current directory is
+/// in it, and all targets are relative to that, so that the same path works before and after the
+/// pivot.
+inline constexpr const char* kAssembly = "/proc";
+
+/// Where operations take from; all borrowed.
+struct Sources {
+  /// What the server has handed in.
+  const std::vector<int>& trees;
+  int host_proc;
+  /// A directory under the new root, where trees are made ready. It goes with the old root.
+  int stage = -1;
+};
+
+// trees.cc
+/// Before the new root: makes the stage. These return 0 or errno.
+int OpenStage(int& stage);
+/// Executes a kStage.
+int StageTree(const Operation& operation, const Sources& sources);
+/// Executes a kBind. `shared` gets the reason when the host's own inodes are shown although others
+/// were asked for.
+int ShowTree(const Operation& operation, const Sources& sources, int& shared);
+
+// network.cc
+/// The counters of a network namespace outlive those who moved them.
+class Network {
+ public:
+  /// While /proc is still the host's.
+  int Open();
+  /// Between two sessions: a new namespace if the old one was used. 0 or errno.
+  int Renew();
+
+ private:
+  void Look();
+  std::string Read() const;
+
+  int directory_ = -1;
+  std::vector<int> counters_;
+  std::string unused_;
+};
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
