@@ -185,10 +185,10 @@ class Session {
     program.args = *flags_.args;
     POLYBOX_ASSIGN_OR_RETURN(signals_, TakeSignals());
     POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, MakeSlot(installation));
+    installation.places = slot.places();
     for (const std::string& shared : slot.shared()) {
       context_.log.Warn("the guest is shown the host's own inodes", {{"what", shared}});
     }
-    installation.places = slot.places();
     POLYBOX_ASSIGN_OR_RETURN(const auto files, exec::FilesFor(installation, program));
     POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
     std::optional<StepReport> compile;

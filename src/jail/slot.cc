@@ -295,21 +295,6 @@ Status Slot::SetUp(const SlotOptions& options) {
   return AwaitPod();
 }
 
-Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
-  init::Received received;
-  if (!init::Receive(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, "build: the slot init is gone");
-  }
-  init::Built built;
-  if (!init::Decode(received.bytes, built)) return ToError("build", received);
-  for (const init::SharedTree& tree : built.shared) {
-    const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
-    shared_.push_back(
-        fmt::format("/{}: {}", operation.target, std::generic_category().message(tree.error)));
-  }
-  return {};
-}
-
 Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
   const Spec& spec = options.spec;
   const bool own_uid = spec.privileged;
@@ -324,6 +309,21 @@ Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
   setup.bare.home = home_->path();
   setup.bare.uid = own_uid ? SlotUid(options.number) + 1 : 0;
   setup.bare.closed_trees = own_uid && HasClosedTrees(spec.trees);
+  return {};
+}
+
+Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "build: the slot init is gone");
+  }
+  init::Built built;
+  if (!init::Decode(received.bytes, built)) return ToError("build", received);
+  for (const init::SharedTree& tree : built.shared) {
+    const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
+    shared_.push_back(
+        fmt::format("/{}: {}", operation.target, std::generic_category().message(tree.error)));
+  }
   return {};
 }
 

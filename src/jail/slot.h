@@ -99,11 +99,11 @@ class Slot {
   /// Any thread.
   void Signal(int number) const;
   pid_t pid() const { return pid_; }
+  /// Where its guests find things.
+  const Places& places() const { return places_; }
   /// What guests of this slot share with the host and other slots because it could not be parted,
   /// each with the reason: locks and watches on it are seen there.
   const std::vector<std::string>& shared() const { return shared_; }
-  /// Where its guests find things.
-  const Places& places() const { return places_; }
 
  private:
   struct Live;
@@ -111,12 +111,12 @@ class Slot {
   Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup);
 
   Status SetUp(const SlotOptions& options);
-  /// Waits until the root is built, and takes note of what could not be parted.
-  Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// In grades without namespaces: the slot's directory, and whose the guests are.
   Status UseScratchHome(const SlotOptions& options, init::Setup& setup);
   /// Waits for the slot init to end those below it, where no kernel does.
   void AwaitEnd() const;
+  /// Waits until the root is built, and takes note of what could not be parted.
+  Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
   Error ToError(const std::string& intent, const init::Received& received) const;

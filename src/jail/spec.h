@@ -57,10 +57,10 @@ struct Spec {
 /// the loader's cache, certificates, time zones, a few devices. Looks at the host.
 Spec HostSpec();
 
-bool IsDevice(const Tree& tree);
 /// Where the guests of a slot find things; `home` is the slot's directory where there are no
 /// namespaces.
 Places PlacesIn(const Spec& spec, const std::string& home);
+bool IsDevice(const Tree& tree);
 
 /// Adds `path` of the host at the same place, if it exists; `*` matches within one component.
 void ShowPath(Spec& spec, const std::string& path);

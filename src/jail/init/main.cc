@@ -149,8 +149,8 @@ class SlotInit {
 
   /// Empty in grades without namespaces, where `bare_` has its own.
   std::vector<Scratch> scratch_;
-  Network network_;
   BareSlot bare_;
+  Network network_;
   std::string seccomp_;
   Pod pod_;
 };

@@ -22,10 +22,6 @@ template <>
 constexpr auto kMembers<FileHeader> =
     std::tuple(&FileHeader::name, &FileHeader::mode, &FileHeader::size);
 template <>
-constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree::error);
-template <>
-constexpr auto kMembers<Built> = std::tuple(&Built::shared);
-template <>
 constexpr auto kMembers<PathRule> = std::tuple(&PathRule::path, &PathRule::rights);
 template <>
 constexpr auto kMembers<Bare> =
@@ -33,6 +29,10 @@ constexpr auto kMembers<Bare> =
 template <>
 constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
                                             &Setup::has_root, &Setup::bare);
+template <>
+constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree::error);
+template <>
+constexpr auto kMembers<Built> = std::tuple(&Built::shared);
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>

@@ -7,8 +7,8 @@
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
 //   scratch.cc  writes a run's files and empties the scratch space after it
-//   network.cc  gives the next session a network namespace without a history
 //   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
+//   network.cc  gives the next session a network namespace without a history
 //   main.cc     answers the server
 #pragma once
 
