@@ -370,10 +370,9 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
             .now = std::chrono::system_clock::now()};
   }
 
-  void AddAllow(const Turn& turn, Response& response) const {
-    if (turn.request.method == "OPTIONS" && response.status < 300 && !turn.match.allow.empty()) {
-      response.headers.emplace_back("Allow", turn.match.allow);
-    }
+  static void AddAllow(const Turn& turn, Response& response) {
+    if (turn.request.method != "OPTIONS" || response.status >= 300) return;
+    AddIfMissing(response.headers, "Allow", turn.match.allow);
   }
 
   Awaitable<void> WriteWhole(Turn& turn, Response response) {

@@ -1,14 +1,20 @@
 #include "http/exchange.h"
 
-#include <strings.h>
+#include <algorithm>
 
 namespace polybox::http {
+namespace {
+
+bool SameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
 
 std::string_view Request::Header(std::string_view name) const {
-  for (const auto& [known, value] : headers) {
-    if (known.size() == name.size() && ::strncasecmp(known.data(), name.data(), name.size()) == 0) {
-      return value;
-    }
+  for (const auto& [key, value] : headers) {
+    if (SameName(key, name)) return value;
   }
   return "";
 }

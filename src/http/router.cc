@@ -31,11 +31,13 @@ int StatusOf(Fault fault) {
   return 500;
 }
 
-bool HasHeader(const Headers& headers, std::string_view name) {
-  return std::ranges::any_of(headers, [&](const auto& header) { return header.first == name; });
-}
-
 }  // namespace
+
+void AddIfMissing(Headers& headers, std::string_view name, const std::string& value) {
+  const bool there =
+      std::ranges::any_of(headers, [&](const auto& header) { return header.first == name; });
+  if (!there && !value.empty()) headers.emplace_back(name, value);
+}
 
 const Door* Router::DoorOfFaults(std::string_view path) const {
   const Door* best = nullptr;
@@ -83,12 +85,8 @@ Response Refuse(const Match& match, Fault fault, const Request& request) {
   } else {
     response = PlainResponse(StatusOf(fault));
   }
-  if (fault == Fault::kMethodNotAllowed && !HasHeader(response.headers, "Allow")) {
-    response.headers.emplace_back("Allow", match.allow);
-  }
-  if (fault == Fault::kUnauthorized && !HasHeader(response.headers, "WWW-Authenticate")) {
-    response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  }
+  if (fault == Fault::kMethodNotAllowed) AddIfMissing(response.headers, "Allow", match.allow);
+  if (fault == Fault::kUnauthorized) AddIfMissing(response.headers, "WWW-Authenticate", "Bearer");
   return response;
 }
 

@@ -36,6 +36,8 @@ class Router {
   std::vector<Door> doors_;
 };
 
+void AddIfMissing(Headers& headers, std::string_view name, const std::string& value);
+
 /// What the door answers to a fault; a plain text where it has no words of its own.
 Response Refuse(const Match& match, Fault fault, const Request& request);
 
