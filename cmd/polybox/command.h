@@ -55,6 +55,8 @@ struct Subcommand {
   std::function<int(const Context&)> run;
   /// For those who work on polybox: not in --help and not completed.
   bool hidden = false;
+  /// Takes the settings of the server as flags too.
+  bool is_server = false;
 };
 
 /// The switch `--json` of the subcommands that have one.
@@ -67,6 +69,7 @@ Subcommand DoctorCommand();
 Subcommand LanguagesCommand();
 Subcommand PreinstallCommand();
 Subcommand RunCommand();
+Subcommand ServeCommand();
 Subcommand VersionCommand();
 
 }  // namespace polybox::cmd
