@@ -91,14 +91,14 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
     if (!body->code || body->code->empty()) {
       return exchange->Respond(ExecuteError(400, "code is required"));
     }
-    auto order = OrderFor(*std::move(body), options_);
+    auto order = OrderFor(std::move(body).value(), options_);
     if (!order.ok()) return exchange->Respond(ExecuteError(400, order.error().message()));
     order->request.client = exchange->request().client;
     order->request.patience = Patience(exchange->request());
     if (WantsEvents(exchange->request())) {
-      Stream(exchange, *std::move(order));
+      Stream(exchange, std::move(order).value());
     } else {
-      Answer(exchange, *std::move(order));
+      Answer(exchange, std::move(order).value());
     }
   }
 

@@ -99,7 +99,7 @@ class Files {
     if (path == output_) {
       return Invalid(fmt::format("invalid file name {}: it is the output directory", Quoted(name)));
     }
-    arranged_.push_back({std::move(path), *std::move(decoded), 0644});
+    arranged_.push_back({std::move(path), std::move(decoded).value(), 0644});
     return {};
   }
 

@@ -68,7 +68,7 @@ class RunDoor : public std::enable_shared_from_this<RunDoor> {
   void Run(const std::shared_ptr<Exchange>& exchange) const {
     std::optional<RunBody> body = Bind(exchange->request(), options_.limits);
     if (!body) return exchange->Respond(RunError("INVALID_REQUEST_BODY"));
-    auto checked = CheckRunBody(*std::move(body), options_);
+    auto checked = CheckRunBody(std::move(body).value(), options_);
     if (const auto* complaint = std::get_if<RunComplaint>(&checked)) {
       return exchange->Respond(RunValidationError(*complaint));
     }

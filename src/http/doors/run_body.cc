@@ -97,7 +97,7 @@ Complaint CheckStdin(RunBody& body, const RunLimits& limits) {
     if (text.content->size() > Base64Length(limits.max_stdin_size)) return complaint(too_large);
     auto decoded = DecodeBase64(*text.content);
     if (!decoded.ok()) return complaint("invalid base64");
-    text.content = *std::move(decoded);
+    text.content = std::move(decoded).value();
   }
   if (text.content->size() > limits.max_stdin_size) return complaint(too_large);
   return std::nullopt;
@@ -129,7 +129,7 @@ Complaint CheckFile(RunFile& file, std::size_t index, const LanguageFacts& langu
   if (file.base64_encoded) {
     auto decoded = DecodeBase64(*file.content);
     if (!decoded.ok()) return OfFile(index, "content", "invalid base64");
-    file.content = *std::move(decoded);
+    file.content = std::move(decoded).value();
   }
   if (file.content->size() > limits.max_file_size) {
     return OfFile(index, "content",
