@@ -99,7 +99,7 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     door.routes[1].largest_body = options_.largest_upload;
     door.refuse = [](Fault fault, const Request&) { return Refused(fault); };
     // So that it is not asked for paths that are nobody's.
-    door.fault_prefixes = {"/upload", "/download/", "/list/", "/exists/"};
+    door.fault_prefixes = {"/download/", "/list/", "/exists/"};
     return door;
   }
 
