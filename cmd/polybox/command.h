@@ -69,7 +69,6 @@ Subcommand DoctorCommand();
 Subcommand LanguagesCommand();
 Subcommand PreinstallCommand();
 Subcommand RunCommand();
-Subcommand ServeCommand();
 Subcommand VersionCommand();
 
 }  // namespace polybox::cmd
