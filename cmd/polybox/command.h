@@ -56,7 +56,7 @@ struct Subcommand {
   /// For those who work on polybox: not in --help and not completed.
   bool hidden = false;
   /// Takes the settings of the server as flags too.
-  bool is_server = false;
+  bool takes_server_settings = false;
 };
 
 /// The switch `--json` of the subcommands that have one.
@@ -69,7 +69,6 @@ Subcommand DoctorCommand();
 Subcommand LanguagesCommand();
 Subcommand PreinstallCommand();
 Subcommand RunCommand();
-Subcommand ServeCommand();
 Subcommand VersionCommand();
 
 }  // namespace polybox::cmd

@@ -132,7 +132,8 @@ class Program {
       if (!option.choices.empty())
         added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
     }
-    if (subcommand.is_server) AddSettings(*sub, config::Scope::kServer, parsed_.settings);
+    if (subcommand.takes_server_settings)
+      AddSettings(*sub, config::Scope::kServer, parsed_.settings);
     if (subcommand.hidden) sub->group("");
     sub->callback([this, &subcommand] { parsed_.subcommand = &subcommand; });
   }

@@ -62,7 +62,7 @@ Node NodeOf(const Subcommand& subcommand) {
       node.arguments = option.choices;
     }
   }
-  if (subcommand.is_server) AppendSettings(node.flags, config::Scope::kServer);
+  if (subcommand.takes_server_settings) AppendSettings(node.flags, config::Scope::kServer);
   return node;
 }
 

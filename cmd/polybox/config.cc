@@ -63,7 +63,8 @@ Subcommand ConfigCommand() {
             *as_json ? PrintJson(context.config, context.out)
                      : PrintTable(context.config, context.out);
             return kSuccess;
-          }};
+          },
+          .takes_server_settings = true};
 }
 
 }  // namespace polybox::cmd

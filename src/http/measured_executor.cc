@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "jail/outcome.h"
+
 namespace polybox::http {
 namespace {
 

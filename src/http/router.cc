@@ -53,7 +53,7 @@ const Door* Router::DoorOfFaults(std::string_view path) const {
   return best;
 }
 
-Match Router::Find(std::string_view method, std::string_view path) const {
+Match Router::Find(std::string_view method, std::string_view path) const& {
   std::size_t heaviest = 0;
   for (const Door& door : doors_) {
     for (const Route& route : door.routes) heaviest = std::max(heaviest, Weight(route.path, path));

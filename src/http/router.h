@@ -26,8 +26,9 @@ class Router {
   explicit Router(std::vector<Door> doors) : doors_(std::move(doors)) {}
 
   /// The route whose path says most: an exact one before "/a/b/*" before "/a/*"; of equals the
-  /// first.
-  Match Find(std::string_view method, std::string_view path) const;
+  /// first. The match points into the router.
+  Match Find(std::string_view method, std::string_view path) const&;
+  Match Find(std::string_view method, std::string_view path) const&& = delete;
   const std::vector<Door>& doors() const { return doors_; }
 
  private:

@@ -31,7 +31,8 @@ TEST(Router, TheRouteThatSaysMostWins) {
 }
 
 TEST(Router, AMethodThatIsNotThereNamesThoseThatAre) {
-  const Match match = Sample().Find("DELETE", "/health");
+  const Router router = Sample();
+  const Match match = router.Find("DELETE", "/health");
   EXPECT_EQ(match.route, nullptr);
   EXPECT_EQ(match.fault, Fault::kMethodNotAllowed);
   EXPECT_EQ(match.allow, "GET, HEAD");
@@ -44,7 +45,8 @@ TEST(Router, TheDoorOfAnUnknownPathIsThatOfTheLongestPrefixElseTheOneWithout) {
   EXPECT_EQ(router.Find("GET", "/v1/files/nothing").door->name, "files");
   EXPECT_EQ(router.Find("GET", "/nothing").door->name, "execute");
   EXPECT_EQ(router.Find("GET", "/v1").door->name, "execute");
-  EXPECT_EQ(Router({}).Find("GET", "/").door, nullptr);
+  const Router none({});
+  EXPECT_EQ(none.Find("GET", "/").door, nullptr);
 }
 
 TEST(Router, AFaultWithoutADoorIsPlainText) {
