@@ -10,12 +10,12 @@
 #include "command.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
-#include "http/banner.h"
 #include "http/doors/execute.h"
 #include "http/doors/run.h"
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
+#include "serving.h"
 
 namespace polybox::cmd {
 namespace {
@@ -32,12 +32,14 @@ std::int64_t PlacesOf(const Settings& settings) {
                                 2 * static_cast<std::int64_t>(std::thread::hardware_concurrency()));
 }
 
-std::vector<exec::Lane> LanesOf(const Settings& settings) {
-  return {{.name = "execute", .concurrency = PlacesOf(settings), .queue = settings.queue},
-          {.name = "run",
-           .concurrency = settings.max_concurrency,
-           .queue = settings.max_queue_size,
-           .queue_time = settings.queue_timeout}};
+std::vector<exec::Lane> LanesOf(const config::Loaded& config) {
+  const Settings& settings = config.settings;
+  return {
+      {.name = "execute", .concurrency = PlacesOf(settings), .queue = config::QueueLength(config)},
+      {.name = "run",
+       .concurrency = settings.max_concurrency,
+       .queue = settings.max_queue_size,
+       .queue_time = settings.queue_timeout}};
 }
 
 std::vector<http::LanguageFacts> FactsOf(const exec::Catalog& catalog) {
@@ -63,15 +65,6 @@ http::Health HealthOf(const http::Readiness& readiness) {
   health.reasons = readiness.Obstacles();
   if (!health.reasons.empty()) health.status = http::HealthStatus::kUnhealthy;
   return health;
-}
-
-/// A program of the mode's language that is worth a first try.
-std::string ExampleFor(const std::string& mode) {
-  if (mode == "golang") {
-    return "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(6 * 7) }\n";
-  }
-  if (mode == "node") return "console.log(6 * 7)";
-  return mode == "shell" ? "echo $((6 * 7))" : "print(6 * 7)";
 }
 
 /// What lives as long as the server.
@@ -103,46 +96,41 @@ std::vector<http::Door> DoorsOf(const Parts& parts, exec::Executor& executor, ob
           http::MakeRunDoor(executor, std::move(run))};
 }
 
-void Announce(const Context& context, const Parts& parts,
-              const std::vector<std::string>& addresses) {
+http::BannerFacts BannerOf(const Parts& parts) {
   http::BannerFacts facts;
   facts.version = kVersion;
-  facts.addresses = addresses;
   facts.mode = parts.mode.mode;
   for (const exec::Installation& each : parts.catalog.available()) {
     facts.languages.push_back(each.language.id);
   }
   facts.isolation = jail::GradeName(parts.home.grade());
-  facts.token_file = parts.settings.token_file;
-  facts.example = ExampleFor(parts.mode.mode);
-  facts.example_language = parts.mode.language;
-  const exec::Installation* language = parts.catalog.Find(parts.mode.language);
-  facts.example_file = language->language.entry.file;
-  context.out.Print(http::Banner(facts));
+  const languages::Language& language = parts.catalog.Find(parts.mode.language)->language;
+  facts.example = language.mode->example;
+  facts.example_language = language.id;
+  facts.example_file = language.entry.file;
+  return facts;
 }
 
-Result<Parts> MakeParts(const Settings& settings, const languages::Registry& registry,
-                        jail::Grade grade, const Context& context) {
+Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
+                        const Context& context) {
+  const Settings& settings = context.config.settings;
   exec::Catalog catalog(registry, FinderFor(settings), context.log);
   POLYBOX_ASSIGN_OR_RETURN(
       exec::ModeCandidate mode,
       exec::ChooseMode(settings.mode,
                        exec::ModeCandidates(registry.all(), catalog.toolchains(), SearchPath())));
   POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade));
-  return Parts{settings, std::move(catalog), std::move(mode), std::move(home), LanesOf(settings)};
+  return Parts{settings, std::move(catalog), std::move(mode), std::move(home),
+               LanesOf(context.config)};
 }
 
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
-  http::Tokens tokens;
-  if (!settings.token_file.empty()) {
-    POLYBOX_ASSIGN_OR_RETURN(tokens, http::Tokens::Load(settings.token_file));
-  }
   // Both before anything may start threads.
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
-  POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(settings, registry, grade, context));
+  POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, {.lanes = parts.lanes});
   obs::Metrics metrics;
@@ -150,28 +138,13 @@ Result<int> Serve(const Context& context) {
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run"});
   const auto readiness =
       std::make_shared<http::Readiness>(http::Readiness::Options{.cache_dir = settings.cache_dir});
-  http::ServerOptions server;
-  server.doors = DoorsOf(parts, measured, metrics, readiness);
-  server.tokens = std::move(tokens);
-  server.limits.connections = static_cast<std::size_t>(settings.max_connections);
-  POLYBOX_ASSIGN_OR_RETURN(const http::Ended ended,
-                           http::Serve({.server = std::move(server),
-                                        .places = {.listen = settings.listen,
-                                                   .runtime_port = settings.runtime_port,
-                                                   .unix_socket = settings.unix_socket,
-                                                   .insecure = settings.insecure},
-                                        .executor = measured,
-                                        .metrics = metrics,
-                                        .readiness = readiness,
-                                        .drain_time = settings.drain_timeout,
-                                        .signals = signals.get(),
-                                        .started =
-                                            [&](const std::vector<std::string>& addresses) {
-                                              Announce(context, parts, addresses);
-                                            }},
-                                       context.log));
-  (void)ended;  // however it ended, it was told to
-  return kSuccess;
+  return ServeUntilSignalled({.doors = DoorsOf(parts, measured, metrics, readiness),
+                              .executor = measured,
+                              .metrics = metrics,
+                              .readiness = readiness,
+                              .signals = signals.get(),
+                              .banner = BannerOf(parts)},
+                             context);
 }
 
 }  // namespace
