@@ -10,8 +10,10 @@
 #include "command.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
+#include "http/doors/engine_commands.h"
 #include "http/doors/execute.h"
 #include "http/doors/run.h"
+#include "http/doors/runtime.h"
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
@@ -25,6 +27,7 @@ using config::Settings;
 // The lanes of the engine, in this order.
 constexpr std::size_t kExecuteLane = 0;
 constexpr std::size_t kRunLane = 1;
+constexpr std::size_t kCommandLane = 2;
 
 std::int64_t PlacesOf(const Settings& settings) {
   if (settings.max_concurrent > 0) return settings.max_concurrent;
@@ -39,7 +42,8 @@ std::vector<exec::Lane> LanesOf(const config::Loaded& config) {
       {.name = "run",
        .concurrency = settings.max_concurrency,
        .queue = settings.max_queue_size,
-       .queue_time = settings.queue_timeout}};
+       .queue_time = settings.queue_timeout},
+      {.name = "command", .concurrency = PlacesOf(settings), .queue = config::QueueLength(config)}};
 }
 
 std::vector<http::LanguageFacts> FactsOf(const exec::Catalog& catalog) {
@@ -67,6 +71,27 @@ http::Health HealthOf(const http::Readiness& readiness) {
   return health;
 }
 
+/// The directory of the runtime API, and how its commands are run.
+Result<http::RuntimeOptions> RuntimeOf(const Context& context, exec::EngineOptions& engine) {
+  const Settings& settings = context.config.settings;
+  const std::string path = settings.base_dir.empty() ? Settings().base_dir : settings.base_dir;
+  POLYBOX_ASSIGN_OR_RETURN(http::BaseDirectory base, http::BaseDirectory::Open(path));
+  POLYBOX_ASSIGN_OR_RETURN(const unsigned owner, exec::TakeCommandDirectory(base.fd()));
+  base.SetOwner(owner);
+  engine.commands = exec::CommandPlace{base.path(), path, owner};
+  http::RuntimeOptions options;
+  options.files = std::make_shared<const http::BaseDirectory>(std::move(base));
+  options.capacity = PlacesOf(settings);
+  const auto timeout = http::ParseCommandTimeout(settings.command_timeout);
+  if (timeout) {
+    options.command_timeout = *timeout;
+  } else {
+    context.log.Warn("command-timeout is not a number above 0; 300 seconds hold",
+                     {{"value", settings.command_timeout}});
+  }
+  return options;
+}
+
 /// What lives as long as the server.
 struct Parts {
   const Settings& settings;
@@ -76,8 +101,15 @@ struct Parts {
   std::vector<exec::Lane> lanes;
 };
 
-std::vector<http::Door> DoorsOf(const Parts& parts, exec::Executor& executor, obs::Metrics& metrics,
-                                const std::shared_ptr<http::Readiness>& readiness) {
+struct Behind {
+  exec::Executor& executor;
+  http::CommandRunner& commands;
+  http::RuntimeOptions runtime;
+  obs::Metrics& metrics;
+  std::shared_ptr<http::Readiness> readiness;
+};
+
+std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
   http::ExecuteOptions execute;
   execute.languages = FactsOf(parts.catalog);
   execute.mode = parts.mode.mode;
@@ -86,14 +118,18 @@ std::vector<http::Door> DoorsOf(const Parts& parts, exec::Executor& executor, ob
   execute.capacity = parts.lanes[kExecuteLane].concurrency;
   execute.output_directory = parts.settings.output_dir;
   execute.isolation = parts.home.grade();
-  execute.health = [readiness] { return HealthOf(*readiness); };
+  execute.health = [readiness = behind.readiness] { return HealthOf(*readiness); };
   http::RunOptions run;
   run.languages = execute.languages;
   run.limits = RunLimitsOf(parts.settings);
   run.lane = kRunLane;
-  if (parts.settings.metrics) run.metrics = [&metrics] { return metrics.Render(); };
-  return {http::MakeExecuteDoor(executor, std::move(execute), nullptr),
-          http::MakeRunDoor(executor, std::move(run))};
+  if (parts.settings.metrics) {
+    run.metrics = [&metrics = behind.metrics] { return metrics.Render(); };
+  }
+  return {http::MakeExecuteDoor(behind.executor, std::move(execute),
+                                http::MakeCommandHandler(behind.commands, behind.runtime)),
+          http::MakeRunDoor(behind.executor, std::move(run)),
+          http::MakeRuntimeDoor(behind.runtime)};
 }
 
 http::BannerFacts BannerOf(const Parts& parts) {
@@ -131,20 +167,25 @@ Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
+  exec::EngineOptions options;
+  options.lanes = parts.lanes;
+  POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   const std::shared_ptr<exec::Executor> engine =
-      exec::MakeEngine(parts.catalog, parts.home, {.lanes = parts.lanes});
+      exec::MakeEngine(parts.catalog, parts.home, std::move(options));
   obs::Metrics metrics;
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
-  http::MeasuredExecutor measured(*engine, metrics, {"execute", "run"});
+  http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
+  http::EngineCommands commands(measured, kCommandLane);
   const auto readiness =
       std::make_shared<http::Readiness>(http::Readiness::Options{.cache_dir = settings.cache_dir});
-  return ServeUntilSignalled({.doors = DoorsOf(parts, measured, metrics, readiness),
-                              .executor = measured,
-                              .metrics = metrics,
-                              .readiness = readiness,
-                              .signals = signals.get(),
-                              .banner = BannerOf(parts)},
-                             context);
+  return ServeUntilSignalled(
+      {.doors = DoorsOf(parts, {measured, commands, runtime, metrics, readiness}),
+       .executor = measured,
+       .metrics = metrics,
+       .readiness = readiness,
+       .signals = signals.get(),
+       .banner = BannerOf(parts)},
+      context);
 }
 
 }  // namespace

@@ -146,6 +146,18 @@ const std::vector<Setting> kRows = {
      .doc = "Name of the directory whose files /execute hands back",
      .env = {"SANDBOX_OUTPUT_DIR"},
      .check = CheckDirectoryName},
+    {.key = "base-dir",
+     .member = &Settings::base_dir,
+     .scope = Scope::kServer,
+     .doc =
+         "Directory of the Kubernetes runtime API, in which commands run; where there is none, a "
+         "private one takes its place",
+     .env = {"SANDBOX_BASE_DIR"}},
+    {.key = "command-timeout",
+     .member = &Settings::command_timeout,
+     .scope = Scope::kServer,
+     .doc = "How many seconds a command of the Kubernetes runtime API may run",
+     .env = {"SANDBOX_EXEC_TIMEOUT_SECONDS"}},
     {.key = "metrics",
      .member = &Settings::metrics,
      .scope = Scope::kServer,

@@ -40,6 +40,8 @@ struct Settings {
   std::int64_t queue = 50;
   std::string python_index;
   std::string output_dir = "output";
+  std::string base_dir = "/app";
+  std::string command_timeout = "300";
 
   bool metrics = true;
   Bytes max_body_size = Bytes::MiB(5);

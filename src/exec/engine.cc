@@ -44,7 +44,7 @@ class Engine : public Executor, public std::enable_shared_from_this<Engine> {
         pool_(home, Places()) {
     // One more than can run: a slot is made ready for the next while its successor already runs.
     for (std::size_t i = 0; i <= Places(); ++i) {
-      threads_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
+      threads_.emplace_back([this](const std::stop_token& stop) { TakeJobs(stop); });
     }
     threads_.emplace_back([this](const std::stop_token& stop) { KeepTime(stop); });
   }
@@ -91,16 +91,24 @@ class Engine : public Executor, public std::enable_shared_from_this<Engine> {
     return static_cast<std::size_t>(places);
   }
 
-  void Work(const std::stop_token& stop);
+  void TakeJobs(const std::stop_token& stop);
   /// Ends those who wait too long, and slots that nobody needs.
   void KeepTime(const std::stop_token& stop);
   /// Forgets the job and answers. Never with the mutex held.
   void Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran);
   void RunJob(Admission::Id id, const std::shared_ptr<Job>& job);
-  /// The answer; `lease` is the slot it was run in, if any, and `broken` whether that can go on.
-  Answer Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& broken);
-  Answer RunInSlot(Job& job, const Installation& installation,
-                   std::unique_ptr<SlotPool::Lease>& lease, bool& broken, Report report);
+  /// The slot that a job was run in, if any, and whether it can take another.
+  struct Place {
+    std::unique_ptr<SlotPool::Lease> lease;
+    bool broken = false;
+  };
+  using Work = std::function<Status(Session&, jail::Slot&, Report&)>;
+
+  Answer Execute(Job& job, Place& place);
+  Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
+  Answer RunCommand(Job& job, Place& place, Report report);
+  Answer RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
+                   Report report, const Work& work);
 
   const Catalog& catalog_;
   const JailHome& home_;
@@ -194,7 +202,7 @@ void Engine::Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer an
   job->done(std::move(answer));
 }
 
-void Engine::Work(const std::stop_token& stop) {
+void Engine::TakeJobs(const std::stop_token& stop) {
   while (true) {
     std::optional<Admission::Id> id;
     std::shared_ptr<Job> job;
@@ -230,19 +238,19 @@ void Engine::KeepTime(const std::stop_token& stop) {
 }
 
 void Engine::RunJob(Admission::Id id, const std::shared_ptr<Job>& job) {
-  std::unique_ptr<SlotPool::Lease> lease;
-  bool broken = false;
-  Answer answer = Execute(*job, lease, broken);
+  Place place;
+  Answer answer = Execute(*job, place);
   Finish(id, job, std::move(answer), true);
-  if (lease == nullptr) return;
+  if (place.lease == nullptr) return;
   // Whoever asked has the answer: this is on our own time.
-  broken ? pool_.Drop(std::move(lease)) : pool_.Give(std::move(lease));
+  place.broken ? pool_.Drop(std::move(place.lease)) : pool_.Give(std::move(place.lease));
 }
 
-Answer Engine::Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& broken) {
+Answer Engine::Execute(Job& job, Place& place) {
   Report report;
   report.queued = Clock::now() - job.submitted;
   report.isolation = home_.grade();
+  if (!job.request.command.empty()) return RunCommand(job, place, std::move(report));
   const Installation* known = catalog_.Find(job.request.language);
   if (known == nullptr) {
     const Error* reason = catalog_.WhyNot(job.request.language);
@@ -252,7 +260,7 @@ Answer Engine::Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& 
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
   if (job.request.requirements.empty()) {
-    return RunInSlot(job, *known, lease, broken, std::move(report));
+    return RunProgram(job, *known, place, std::move(report));
   }
   if (options_.packages == nullptr) {
     return Refused(RefusalKind::kInvalid, "packages cannot be installed here");
@@ -269,23 +277,40 @@ Answer Engine::Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& 
     return report;
   }
   const Installation with_set = {known->language, known->toolchain, set->directory};
-  return RunInSlot(job, with_set, lease, broken, std::move(report));
+  return RunProgram(job, with_set, place, std::move(report));
 }
 
-Answer Engine::RunInSlot(Job& job, const Installation& installation,
-                         std::unique_ptr<SlotPool::Lease>& lease, bool& broken, Report report) {
+Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
   const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
-  Result<std::unique_ptr<SlotPool::Lease>> taken =
-      pool_.Take(key, SpecFor(installation, home_.grade()));
+  return RunInSlot(job, key, SpecFor(installation, home_.grade()), place, std::move(report),
+                   [&](Session& session, jail::Slot& slot, Report& filled) {
+                     return session.Run(slot, installation, filled);
+                   });
+}
+
+Answer Engine::RunCommand(Job& job, Place& place, Report report) {
+  if (!options_.commands) return Refused(RefusalKind::kUnavailable, "there are no commands here");
+  const jail::Grade grade = home_.grade();
+  return RunInSlot(job, "command", CommandSpec(*options_.commands, catalog_, grade), place,
+                   std::move(report), [&](Session& session, jail::Slot& slot, Report& filled) {
+                     return session.RunCommand(
+                         slot, CommandRun(*options_.commands, catalog_, grade, job.request.command),
+                         filled);
+                   });
+}
+
+Answer Engine::RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
+                         Report report, const Work& work) {
+  Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
-  lease = std::move(taken).value();
-  Session session(installation, job.request);
+  place.lease = std::move(taken).value();
+  Session session(job.request);
   {
     const std::lock_guard lock(mutex_);
     job.session = &session;
     if (job.cancelled) session.Cancel();
   }
-  const Status status = session.Run(*lease->slot, report);
+  const Status status = work(session, *place.lease->slot, report);
   {
     const std::lock_guard lock(mutex_);
     job.session = nullptr;
@@ -293,7 +318,7 @@ Answer Engine::RunInSlot(Job& job, const Installation& installation,
   if (!status.ok() && status.error().kind() == ErrorKind::kInvalid) {
     return Refused(RefusalKind::kInvalid, status.error().message());
   }
-  broken = !status.ok();
+  place.broken = !status.ok();
   if (session.cancelled()) return Refused(RefusalKind::kCancelled, "cancelled while running");
   if (!status.ok()) return Refused(RefusalKind::kFailed, status.error().message());
   return report;

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "exec/catalog.h"
+#include "exec/command.h"
 #include "exec/jail_home.h"
 #include "exec/request.h"
 
@@ -76,6 +77,8 @@ class PackageSource {
 
 struct EngineOptions {
   std::vector<Lane> lanes;
+  /// Absent: there are no commands.
+  std::optional<CommandPlace> commands;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
   /// Null: requirements are refused.

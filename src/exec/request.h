@@ -43,6 +43,9 @@ struct Request {
   std::size_t lane = 0;
   /// The id of a language of the catalog.
   std::string language;
+  /// Instead of a language: a command in EngineOptions::commands, argv[0] being a name to look for
+  /// or a path. Of the rest only `run` counts then.
+  std::vector<std::string> command;
   /// The first is the entry.
   std::vector<jail::InputFile> files;
   std::vector<std::string> args;

@@ -64,26 +64,31 @@ class Recorder {
 
 }  // namespace
 
-Result<StepReport> Session::RunStep(jail::Slot& slot, StepKind kind) {
+Result<StepReport> Session::RunStep(jail::Slot& slot, const Installation& installation,
+                                    StepKind kind) {
   const bool is_run = kind == StepKind::kRun;
-  const languages::Language& language = installation_.language;
+  const languages::Language& language = installation.language;
   const languages::Step& step = is_run ? language.run : *language.compile;
   const Overrides& overrides = is_run ? request_.run : request_.compile;
   POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest run,
-                           RequestFor(installation_, step, {request_.files, request_.args}));
+                           RequestFor(installation, step, {request_.files, request_.args}));
   Apply(overrides, run.limits);
   run.one_cpu = request_.one_cpu;
   if (is_run) {
     for (const auto& [name, value] : request_.env) SetVariable(run.env, name, value);
     if (!request_.output_directory.empty()) {
       SetVariable(run.env, "OUTPUT_DIR",
-                  fmt::format("{}/{}", installation_.places.work, request_.output_directory));
+                  fmt::format("{}/{}", installation.places.work, request_.output_directory));
     }
   }
-  const Bytes output = overrides.output.value_or(step.limits.output);
+  return Perform(slot, kind, std::move(run), overrides.output.value_or(step.limits.output));
+}
+
+Result<StepReport> Session::Perform(jail::Slot& slot, StepKind kind, jail::RunRequest run,
+                                    Bytes output) {
   Recorder recorder(request_, kind, output);
   Streams streams;
-  if (is_run) streams.input_bytes = request_.input;
+  if (kind == StepKind::kRun) streams.input_bytes = request_.input;
   streams.out = recorder.Sink(Stream::kOut);
   streams.err = recorder.Sink(Stream::kErr);
   streams.limit =
@@ -105,21 +110,30 @@ Result<StepReport> Session::RunStep(jail::Slot& slot, StepKind kind) {
   return report;
 }
 
-Status Session::Run(jail::Slot& slot, Report& report) {
-  installation_.places = slot.places();
+Status Session::RunCommand(jail::Slot& slot, jail::RunRequest run, Report& report) {
+  // More than the clients read of an answer.
+  constexpr Bytes kOutput = Bytes::MiB(4);
+  Apply(request_.run, run.limits);
+  POLYBOX_ASSIGN_OR_RETURN(report.run, Perform(slot, StepKind::kRun, std::move(run),
+                                               request_.run.output.value_or(kOutput)));
+  return {};
+}
+
+Status Session::Run(jail::Slot& slot, Installation installation, Report& report) {
+  installation.places = slot.places();
   POLYBOX_ASSIGN_OR_RETURN(std::vector<jail::InputFile> files,
-                           FilesFor(installation_, {request_.files, request_.args}));
+                           FilesFor(installation, {request_.files, request_.args}));
   if (!request_.output_directory.empty()) {
     files.push_back({request_.output_directory, "", S_IFDIR | 0755});
   }
   POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
-  if (installation_.language.compile && !cancelled_) {
-    POLYBOX_ASSIGN_OR_RETURN(report.compile, RunStep(slot, StepKind::kCompile));
+  if (installation.language.compile && !cancelled_) {
+    POLYBOX_ASSIGN_OR_RETURN(report.compile, RunStep(slot, installation, StepKind::kCompile));
     const jail::Outcome& compiled = report.compile->outcome;
     if (compiled.end != jail::End::kExited || compiled.exit_code != 0) return {};
   }
   if (cancelled_) return {};
-  POLYBOX_ASSIGN_OR_RETURN(report.run, RunStep(slot, StepKind::kRun));
+  POLYBOX_ASSIGN_OR_RETURN(report.run, RunStep(slot, installation, StepKind::kRun));
   return request_.output_directory.empty() || cancelled_ ? Status() : Collect(slot, report);
 }
 

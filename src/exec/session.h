@@ -13,22 +13,23 @@ namespace polybox::exec {
 
 class Session {
  public:
-  /// What the installation refers to and the request are borrowed.
-  Session(const Installation& installation, const Request& request)
-      : installation_(installation), request_(request) {}
+  /// Borrowed.
+  explicit Session(const Request& request) : request_(request) {}
 
   /// Fills in compile, run and artifacts. An error of kind kInvalid is the request's fault; any
   /// other means that the slot is broken.
-  Status Run(jail::Slot& slot, Report& report);
+  Status Run(jail::Slot& slot, Installation installation, Report& report);
+  /// Fills in run.
+  Status RunCommand(jail::Slot& slot, jail::RunRequest run, Report& report);
   /// Ends what runs and starts nothing more. Any thread.
   void Cancel();
   bool cancelled() const { return cancelled_; }
 
  private:
-  Result<StepReport> RunStep(jail::Slot& slot, StepKind kind);
+  Result<StepReport> RunStep(jail::Slot& slot, const Installation& installation, StepKind kind);
+  Result<StepReport> Perform(jail::Slot& slot, StepKind kind, jail::RunRequest run, Bytes output);
   Status Collect(jail::Slot& slot, Report& report) const;
 
-  Installation installation_;
   const Request& request_;
   std::mutex mutex_;
   /// While a step runs.

@@ -55,6 +55,7 @@ std::vector<PathRule> Rules(const Spec& spec) {
   for (const Tree& tree : spec.trees) {
     const bool device = tree.source.starts_with("/dev/");
     PathRule rule = {tree.source, device ? kDevice : kShown};
+    if (tree.writable) rule.rights |= kScratch;
     if (tree.is_file) rule.rights &= init::kOfFiles;
     if (std::ranges::count(rules, rule) == 0) rules.push_back(std::move(rule));
   }

@@ -93,7 +93,8 @@ Operation Tmpfs(const Scratch& scratch) {
 Operation Bind(const Tree& tree) {
   Operation bind = Make(OperationKind::kBind, Relative(tree.target), tree.source);
   bind.is_file = tree.is_file;
-  bind.flags = MS_RDONLY | (IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain);
+  bind.flags = IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain;
+  if (!tree.writable) bind.flags |= MS_RDONLY;
   return bind;
 }
 
@@ -105,7 +106,7 @@ void AddTrees(const Spec& spec, Plan& plan) {
       continue;
     }
     Operation bind = Bind(tree);
-    bind.own = !IsDevice(tree);
+    bind.own = !IsDevice(tree) && !tree.writable;
     if (spec.privileged) {
       bind.tree = static_cast<std::int32_t>(plan.trees.size());
       plan.trees.push_back(tree);

@@ -96,13 +96,14 @@ Status WriteMap(pid_t pid, const char* file, const std::string& text) {
 
 /// Made by root, the namespace's root and the guest are two host uids of the slot's own; otherwise
 /// the guest is us.
-Status MapIds(pid_t pid, bool privileged, unsigned number) {
+Status MapIds(pid_t pid, const Spec& spec, unsigned number) {
   // It can be written once, by anyone, and stays: the first guest's word to all later ones, unless
   // we are first.
   POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "projid_map", "0 0 1\n"));
-  if (privileged) {
+  if (spec.privileged) {
     const unsigned uid = SlotUid(number);
-    const std::string map = fmt::format("0 {} 1\n65534 {} 1\n", uid, uid + 1);
+    const std::string map =
+        fmt::format("0 {} 1\n65534 {} 1\n", uid, spec.guest_uid.value_or(uid + 1));
     POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", map));
     return WriteMap(pid, "gid_map", map);
   }
@@ -266,7 +267,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
   init::Setup setup;
   if (HasNamespaces(options.spec.grade)) {
-    POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
+    POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec, options.number));
     setup.has_root = options.spec.privileged;
   } else {
     POLYBOX_RETURN_IF_ERROR(UseScratchHome(options, setup));
@@ -307,7 +308,7 @@ Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
   setup.bare.walls =
       spec.grade == Grade::kLandlock ? init::Walls::kLandlock : init::Walls::kNothing;
   setup.bare.home = home_->path();
-  setup.bare.uid = own_uid ? SlotUid(options.number) + 1 : 0;
+  setup.bare.uid = own_uid ? spec.guest_uid.value_or(SlotUid(options.number) + 1) : 0;
   setup.bare.closed_trees = own_uid && HasClosedTrees(spec.trees);
   return {};
 }

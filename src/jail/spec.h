@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct Places {
   std::string packages = kPackagesDirectory;
 };
 
-/// A directory or file of the host that guests see, read-only.
+/// A directory or file of the host that guests see, read-only unless it says otherwise.
 struct Tree {
   std::string source;
   /// Absolute, as the guest sees it.
@@ -31,6 +32,8 @@ struct Tree {
   bool is_file = false;
   /// Mounted below another tree, which does not show it.
   bool is_mount = false;
+  /// Shown as it is, with the host's own inodes: a directory that outlives its guests.
+  bool writable = false;
 
   bool operator==(const Tree&) const = default;
 };
@@ -43,6 +46,9 @@ struct Spec {
   /// own. Otherwise the slot init binds what our own uid can see, and guests are that uid without
   /// any rights.
   bool privileged = true;
+  /// The host uid of the guests where it must not be the slot's own: that of a writable tree's
+  /// owner. Only if privileged.
+  std::optional<unsigned> guest_uid;
   std::vector<Tree> trees;
   /// Device nodes are made by the server instead of being the host's; only if privileged.
   bool own_devices = true;

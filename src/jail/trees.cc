@@ -98,8 +98,8 @@ Result<UniqueFd> OpenTree(const Tree& tree) {
                                          OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
   if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
   const std::uint64_t kind = IsDevice(tree) ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
-  POLYBOX_RETURN_IF_ERROR(
-      SetAttributes(fd.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY | kind, tree.source));
+  const std::uint64_t access = tree.writable ? 0 : MOUNT_ATTR_RDONLY;
+  POLYBOX_RETURN_IF_ERROR(SetAttributes(fd.get(), MOUNT_ATTR_NOSUID | access | kind, tree.source));
   return fd;
 }
 

@@ -125,6 +125,9 @@ Status BaseDirectory::Write(std::string_view path, std::string_view content) con
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file.valid()) return Error::FromErrno("make the file");
   Status written = WriteAll(file.get(), content);
+  if (owner_ && ::fchown(file.get(), *owner_, *owner_) != 0 && written.ok()) {
+    written = Error::FromErrno("hand over the file");
+  }
   if (written.ok() &&
       ::renameat(parent.get(), temporary.c_str(), parent.get(), name.c_str()) != 0) {
     written = Error::FromErrno("put the file in place");
@@ -181,8 +184,11 @@ Result<UniqueFd> BaseDirectory::MakeParents(const std::vector<std::string>& comp
   std::string path;
   for (const std::string& component : components) {
     path += path.empty() ? component : "/" + component;
-    if (::mkdirat(folder.get(), component.c_str(), 0755) != 0 && errno != EEXIST) {
-      return Error::FromErrno("make a directory");
+    const bool made = ::mkdirat(folder.get(), component.c_str(), 0755) == 0;
+    if (!made && errno != EEXIST) return Error::FromErrno("make a directory");
+    if (made && owner_ &&
+        ::fchownat(folder.get(), component.c_str(), *owner_, *owner_, AT_SYMLINK_NOFOLLOW) != 0) {
+      return Error::FromErrno("hand over a directory");
     }
     auto next = OpenBeneath(path, O_PATH | O_DIRECTORY);
     if (!next.ok()) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ class BaseDirectory {
   BaseDirectory& operator=(BaseDirectory&&) = delete;
   ~BaseDirectory();
 
+  /// What is written from here on is theirs; needs root unless it is ourselves.
+  void SetOwner(unsigned uid) { owner_ = uid; }
   /// On the host.
   const std::string& path() const { return path_; }
   /// Borrowed.
@@ -61,6 +64,7 @@ class BaseDirectory {
   std::string path_;
   UniqueFd fd_;
   bool private_ = false;
+  std::optional<unsigned> owner_;
 };
 
 }  // namespace polybox::http
