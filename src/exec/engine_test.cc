@@ -35,7 +35,9 @@ class EngineTest : public ::testing::Test {
   }
 
   void Start(Lane lane = {.name = "test", .concurrency = 2, .queue = 10}) {
-    engine_ = MakeEngine(*catalog_, *home_, {.lanes = {std::move(lane)}});
+    EngineOptions options;
+    options.lanes = {std::move(lane)};
+    engine_ = MakeEngine(*catalog_, *home_, std::move(options));
   }
 
   static Request Script(std::string code, std::string client = "someone") {
