@@ -39,6 +39,10 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_EQ(run.limits.at(0).value, 2U);
   EXPECT_EQ(run.directory, "/sandbox");
 
+  OpenDirectory directory;
+  ASSERT_TRUE(Decode(Encode(OpenDirectory{"out"}), directory));
+  EXPECT_EQ(directory.name, "out");
+
   PodReady ready;
   ASSERT_TRUE(Decode(Encode(PodReady{7, 8}), ready));
   EXPECT_EQ(ready.guest, 8);

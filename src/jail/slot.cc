@@ -316,15 +316,34 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
   return AwaitDone("write the files");
 }
 
-Status Slot::NextStep() {
-  if (cgroup_ && cgroup_->capabilities().renews) {
-    // The cgroup must be empty for it: the pod is reaped first.
-    init::Received used;
-    if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
-        !init::Receive(socket_.get(), used)) {
-      return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
-    }
+Status Slot::Reap() {
+  init::Received used;
+  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
+      !init::Receive(socket_.get(), used)) {
+    return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
   }
+  return {};
+}
+
+Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
+  // Nobody may change it while it is read.
+  if (!live_->socket.valid()) POLYBOX_RETURN_IF_ERROR(Reap());
+  init::Received received;
+  if (!init::Send(socket_.get(), init::Encode(init::OpenDirectory{name})) ||
+      !init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "open a directory: the slot init is gone");
+  }
+  if (init::KindOf(received.bytes) != init::MessageKind::kDone || received.fds.size() != 1) {
+    return ToError("open a directory", received);
+  }
+  UniqueFd directory(received.fds[0]);
+  received.fds.clear();
+  return directory;
+}
+
+Status Slot::NextStep() {
+  // The cgroup must be empty for it: the pod is reaped first.
+  if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
   POLYBOX_RETURN_IF_ERROR(AskForPod());
   return AwaitPod();

@@ -83,6 +83,9 @@ class Slot {
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
   /// guest that could not be started is an Outcome.
   Result<Outcome> Run(const RunRequest& request);
+  /// A directory in the working directory ("" is that itself), as the last run left it. What a
+  /// guest put there is not to be trusted: see sys/guest_tree.h.
+  Result<UniqueFd> OpenDirectory(const std::string& name);
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
   /// the slot.
   Status Reset();
@@ -107,6 +110,8 @@ class Slot {
   /// Makes room for a second step of the same session.
   Status NextStep();
   Status Resize(const RunLimits& limits);
+  /// Kills what is left of the run that ended.
+  Status Reap();
   /// Hands the program over and waits for its end.
   Result<Outcome> RunInPod(const RunRequest& request);
   Result<Outcome> TakeWord(const RunRequest& request);

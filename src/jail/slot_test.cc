@@ -152,6 +152,24 @@ TEST_F(FullSlot, NothingOfOneSessionIsLeftForTheNext) {
   EXPECT_EQ(after.out, ".:\n\n/dev/shm:\n\n/tmp:\n755\n") << after.err;
 }
 
+TEST_F(FullSlot, ADirectoryIsHandedOutAsTheRunLeftIt) {
+  ASSERT_TRUE(slot_->OpenDirectory("").ok()) << "before any run";
+  EXPECT_EQ(Shell("mkdir -p out/inner; echo hello > out/inner/x; ln -s /etc link; ln -s out alias;"
+                  "chmod 0 out/inner; (sleep 30; echo late > out/late) &")
+                .outcome.end,
+            End::kExited);
+  const auto out = slot_->OpenDirectory("out/inner");
+  ASSERT_TRUE(out.ok()) << out.error().message();
+  const UniqueFd file(::openat(out->get(), "x", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(ReadAll(file.get(), Bytes(100)).value_or(""), "hello\n");
+  for (const char* refused : {"link", "alias", "alias/inner", "..", "/etc", "out/../..", "none"}) {
+    const auto bad = slot_->OpenDirectory(refused);
+    ASSERT_FALSE(bad.ok()) << refused;
+    EXPECT_TRUE(bad.error().message().starts_with("open a directory: ")) << bad.error().message();
+  }
+  EXPECT_EQ(Shell("cat out/late; ls").out, "alias\nlink\nout\n") << "the slot works on";
+}
+
 std::size_t CountLines(const char* path) {
   const std::string text = ReadFile(path).value_or("");
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));

@@ -50,6 +50,9 @@ class SlotInit {
           EndPod(pod_);
           Answer(EmptyScratch(scratch_));
           break;
+        case MessageKind::kOpenDirectory:
+          AnswerWithDirectory(received);
+          break;
         default:
           Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
       }
@@ -109,6 +112,17 @@ class SlotInit {
     const StepResult made = MakePod({seccomp_, next, received.fds}, pod_);
     if (!made.ok) return Answer(made);
     Send(kServer, Encode(PodReady{pod_.pid, pod_.guest}), {pod_.socket, pod_.pidfd});
+  }
+
+  static void AnswerWithDirectory(const Received& received) {
+    OpenDirectory asked;
+    if (!Decode(received.bytes, asked)) {
+      return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
+    }
+    const int directory = OpenWorkDirectory(asked.name);
+    if (directory < 0) return Answer(StepResult::Failure(Stage::kOpen, errno));
+    Send(kServer, Encode(MessageKind::kDone), {directory});
+    ::close(directory);
   }
 
   std::vector<Scratch> scratch_;

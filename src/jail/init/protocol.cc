@@ -33,6 +33,8 @@ constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::cl
 template <>
 constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest);
 template <>
+constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name);
+template <>
 constexpr auto kMembers<Run> = std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits);
 template <>
 constexpr auto kMembers<Ended> =
@@ -107,6 +109,9 @@ std::string Encode(const NextPod& message) {
 std::string Encode(const PodReady& message) {
   return EncodeAs(MessageKind::kPodReady, message);
 }
+std::string Encode(const OpenDirectory& message) {
+  return EncodeAs(MessageKind::kOpenDirectory, message);
+}
 std::string Encode(const Run& message) {
   return EncodeAs(MessageKind::kRun, message);
 }
@@ -135,6 +140,9 @@ bool Decode(std::string_view bytes, NextPod& message) {
 bool Decode(std::string_view bytes, PodReady& message) {
   return DecodeAs(MessageKind::kPodReady, bytes, message);
 }
+bool Decode(std::string_view bytes, OpenDirectory& message) {
+  return DecodeAs(MessageKind::kOpenDirectory, bytes, message);
+}
 bool Decode(std::string_view bytes, Run& message) {
   return DecodeAs(MessageKind::kRun, bytes, message);
 }
@@ -147,11 +155,21 @@ bool Decode(std::string_view bytes, Failed& message) {
 
 const char* StageName(Stage stage) {
   constexpr std::array kNames = {
-      "read a message",      "make namespaces",     "take on the slot's identity",
-      "build the root",      "write the files",     "empty the scratch space",
-      "make the pod",        "join the cgroups",    "place the standard streams",
-      "set resource limits", "give up privileges",  "install the system call filter",
-      "enter the directory", "execute the program",
+      "read a message",
+      "make namespaces",
+      "take on the slot's identity",
+      "build the root",
+      "write the files",
+      "empty the scratch space",
+      "open a directory",
+      "make the pod",
+      "join the cgroups",
+      "place the standard streams",
+      "set resource limits",
+      "give up privileges",
+      "install the system call filter",
+      "enter the directory",
+      "execute the program",
   };
   static_assert(kNames.size() == static_cast<std::size_t>(Stage::kExec) + 1);
   const auto index = static_cast<std::size_t>(stage);

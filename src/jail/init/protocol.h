@@ -14,6 +14,8 @@
 //                                   ◂─     Ended{usage}
 //   Wipe                            ─▸     ends the pod, empties the scratch space
 //                                   ◂─     Done | Failed
+//   OpenDirectory{name}             ─▸     opens a directory of the working directory
+//                                   ◂─     Done + its descriptor | Failed
 //
 //   server                                 pod
 //   Run{argv, limits, ...} + stdio  ─▸     the process that waits in it becomes the guest
@@ -38,6 +40,7 @@ enum class MessageKind : std::uint8_t {
   kNextPod,
   kReap,
   kWipe,
+  kOpenDirectory,
   kRun,
   kDone,
   kFailed,
@@ -123,6 +126,11 @@ struct Run {
   std::vector<ResourceLimit> limits;
 };
 
+/// Relative to the working directory; "" is that itself.
+struct OpenDirectory {
+  std::string name;
+};
+
 /// How the guest ended, as the init of its pod sees it.
 struct Ended {
   /// What wait4() says.
@@ -141,6 +149,7 @@ enum class Stage : std::uint8_t {
   kOperation,   ///< Operation `index` of the plan.
   kFiles,       ///< Writing file `index`.
   kWipe,        ///< Emptying scratch directory `index`.
+  kOpen,        ///< Opening a directory for the server.
   kPod,         ///< Making the pod: its namespaces, /proc and first processes.
   kCgroup,      ///< Joining cgroup `index`.
   kStdio,       ///< Putting the standard streams in place.
@@ -175,6 +184,7 @@ std::string Encode(const Files& message);
 std::string Encode(const Resize& message);
 std::string Encode(const NextPod& message);
 std::string Encode(const PodReady& message);
+std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
 std::string Encode(const Ended& message);
 std::string Encode(const Failed& message);
@@ -187,6 +197,7 @@ bool Decode(std::string_view bytes, Files& message);
 bool Decode(std::string_view bytes, Resize& message);
 bool Decode(std::string_view bytes, NextPod& message);
 bool Decode(std::string_view bytes, PodReady& message);
+bool Decode(std::string_view bytes, OpenDirectory& message);
 bool Decode(std::string_view bytes, Run& message);
 bool Decode(std::string_view bytes, Ended& message);
 bool Decode(std::string_view bytes, Failed& message);

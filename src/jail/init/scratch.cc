@@ -111,6 +111,16 @@ StepResult WriteFiles(const Files& files, int content) {
   return result;
 }
 
+int OpenWorkDirectory(const std::string& name) {
+  const int work = ::open("/sandbox", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (work < 0) return -1;
+  const int inner = OpenBeneath(work, name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  const int error = errno;
+  ::close(work);
+  errno = error;
+  return inner;
+}
+
 void RememberScratch(std::vector<Scratch>& all) {
   for (Scratch& scratch : all) scratch.made = ChangeTime("/" + scratch.operation.target);
 }

@@ -46,6 +46,10 @@ struct Scratch {
   timespec made{};
 };
 
+/// A directory below the working directory, or that itself; -1 and errno on failure. No link is
+/// followed.
+int OpenWorkDirectory(const std::string& name);
+
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
 /// Directories that were changed since they were made are made anew.
