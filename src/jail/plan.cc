@@ -149,6 +149,7 @@ Plan MakePlan(const Spec& spec) {
   AddDevices(plan);
   AddScratch(spec, plan);
   plan.operations.push_back(Make(OperationKind::kHostName, "", "sandbox"));
+  if (spec.egress) plan.operations.push_back(Make(OperationKind::kEgress));
   plan.operations.push_back(Make(OperationKind::kPivot));
   plan.operations.push_back(Make(OperationKind::kReadOnlyRoot));
   return plan;
@@ -180,6 +181,8 @@ std::string Describe(const Operation& operation) {
       return "root read-only";
     case OperationKind::kHostName:
       return fmt::format("host name {}", operation.source);
+    case OperationKind::kEgress:
+      return "loopback with the egress listener";
   }
   return "unknown";
 }

@@ -192,6 +192,7 @@ Slot::Slot(Slot&& other) noexcept
       socket_(std::move(other.socket_)),
       cgroup_(std::move(other.cgroup_)),
       live_(std::move(other.live_)),
+      egress_(std::move(other.egress_)),
       steps_(std::move(other.steps_)),
       disk_(other.disk_),
       inodes_(other.inodes_) {}
@@ -240,7 +241,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   setup.has_root = options.spec.privileged;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("build"));
+  POLYBOX_RETURN_IF_ERROR(AwaitBuilt());
   disk_ = options.spec.scratch;
   inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
   POLYBOX_RETURN_IF_ERROR(AskForPod());
@@ -254,6 +255,19 @@ Status Slot::AwaitDone(const std::string& intent) const {
   }
   if (init::KindOf(received.bytes) == init::MessageKind::kDone) return {};
   return ToError(intent, received);
+}
+
+Status Slot::AwaitBuilt() {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "build: the slot init is gone");
+  }
+  if (init::KindOf(received.bytes) != init::MessageKind::kDone) return ToError("build", received);
+  if (received.fds.size() == 1) {
+    egress_ = UniqueFd(received.fds[0]);
+    received.fds.clear();
+  }
+  return {};
 }
 
 Error Slot::ToError(const std::string& intent, const init::Received& received) const {

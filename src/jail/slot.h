@@ -78,6 +78,9 @@ class Slot {
   /// Ends the slot and all that runs in it.
   ~Slot();
 
+  /// The listener of a spec with egress, for net::EgressProxy; empty the second time.
+  UniqueFd TakeEgress() { return std::move(egress_); }
+
   /// Before a run: puts the files into the working directory.
   Status PutFiles(const std::vector<InputFile>& files);
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
@@ -103,6 +106,8 @@ class Slot {
   Status SetUp(const SlotOptions& options);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
+  /// The same for the plan, which may bring the egress listener along.
+  Status AwaitBuilt();
   Error ToError(const std::string& intent, const init::Received& received) const;
   /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
   Status AskForPod();
@@ -123,6 +128,7 @@ class Slot {
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
   std::unique_ptr<Live> live_;
+  UniqueFd egress_;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
   /// The present size of the scratch space.

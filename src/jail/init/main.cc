@@ -32,7 +32,7 @@ class SlotInit {
       if (!Receive(kServer, received)) Leave();
       switch (KindOf(received.bytes)) {
         case MessageKind::kSetup:
-          Answer(SetUp(received));
+          AnswerSetUp(received);
           break;
         case MessageKind::kFiles:
           Answer(TakeFiles(received));
@@ -69,7 +69,18 @@ class SlotInit {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
   }
 
-  StepResult SetUp(const Received& received) {
+  void AnswerSetUp(const Received& received) {
+    int listener = -1;
+    const StepResult result = SetUp(received, listener);
+    if (!result.ok || listener < 0) {
+      Answer(result);
+    } else {
+      Send(kServer, Encode(MessageKind::kDone), {listener});
+    }
+    if (listener >= 0) ::close(listener);
+  }
+
+  StepResult SetUp(const Received& received, int& listener) {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
     if (setup.has_root &&
@@ -79,7 +90,7 @@ class SlotInit {
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const StepResult built = BuildRoot(setup, received.fds);
+    const StepResult built = BuildRoot(setup, received.fds, listener);
     if (!built.ok) return built;
     for (const Operation& operation : setup.operations) {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});

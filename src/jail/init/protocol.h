@@ -3,7 +3,7 @@
 //
 //   server                                 slot init
 //   Setup{operations} + trees       ─▸     builds the slot's root, once
-//                                   ◂─     Done | Failed
+//                                   ◂─     Done [+ the egress listener] | Failed
 //   Files{...} + content            ─▸     writes the run's files into the working directory
 //                                   ◂─     Done | Failed
 //   Resize{bytes, inodes}           ─▸     gives the scratch space another size
@@ -52,6 +52,9 @@ enum class MessageKind : std::uint8_t {
 inline constexpr std::size_t kLargestMessage = 192 * 1024;
 inline constexpr std::size_t kMostDescriptors = 64;
 
+/// Where guests that may reach someone find the proxy that leads there.
+inline constexpr std::uint16_t kEgressPort = 3128;
+
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {
   kRoot,          ///< A new tmpfs root over `/proc`; the current directory is in it from here on.
@@ -64,6 +67,7 @@ enum class OperationKind : std::uint8_t {
   kPivot,         ///< Makes the new root `/` and lets the old one go.
   kReadOnlyRoot,  ///< Nothing can be added to the root from here on.
   kHostName,      ///< Sets it to `source`.
+  kEgress,        ///< Loopback, and a listener on its port kEgressPort for the server.
 };
 
 /// Paths are relative to the new root. `tree` is an index into the descriptors of the message.

@@ -111,7 +111,13 @@ int Pivot() {
   return OrErrno(::chdir("/"));
 }
 
-int Execute(const Operation& operation, const std::vector<int>& trees, int host_proc) {
+struct Surroundings {
+  const std::vector<int>& trees;
+  int host_proc;
+  int& listener;
+};
+
+int Execute(const Operation& operation, const Surroundings& with) {
   switch (operation.kind) {
     case OperationKind::kRoot:
       return MakeRoot(operation);
@@ -123,12 +129,12 @@ int Execute(const Operation& operation, const std::vector<int>& trees, int host_
     case OperationKind::kFile:
       return WriteSmallFile(operation);
     case OperationKind::kBind:
-      return Bind(operation, trees);
+      return Bind(operation, with.trees);
     case OperationKind::kTmpfs:
       if (const int error = MakeDirectories(operation.target)) return error;
       return MountTmpfs(operation, operation.target);
     case OperationKind::kKeepProc:
-      return KeepProc(operation, host_proc);
+      return KeepProc(operation, with.host_proc);
     case OperationKind::kPivot:
       return Pivot();
     case OperationKind::kReadOnlyRoot:
@@ -136,6 +142,8 @@ int Execute(const Operation& operation, const std::vector<int>& trees, int host_
                              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr));
     case OperationKind::kHostName:
       return OrErrno(::sethostname(operation.source.data(), operation.source.size()));
+    case OperationKind::kEgress:
+      return OpenEgress(with.listener);
   }
   return ENOSYS;
 }
@@ -151,7 +159,7 @@ int MountTmpfs(const Operation& operation, const std::string& target) {
   return OrErrno(::mount("polybox", target.c_str(), "tmpfs", operation.flags, options));
 }
 
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees) {
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, int& listener) {
   const std::vector<Operation>& operations = setup.operations;
   const int host_proc = static_cast<int>(::syscall(
       SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
@@ -159,7 +167,7 @@ StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees) {
   StepResult result;
   for (std::size_t i = 0; i < operations.size() && result.ok; ++i) {
     const bool spoiled = static_cast<int>(i) == setup.fail_at;
-    const int error = spoiled ? EIO : Execute(operations[i], trees, host_proc);
+    const int error = spoiled ? EIO : Execute(operations[i], {trees, host_proc, listener});
     if (error != 0) result = StepResult::Failure(Stage::kOperation, error, static_cast<int>(i));
   }
   ::close(host_proc);

@@ -5,6 +5,7 @@
 //   root.cc     builds the slot's root file system from the plan
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
+//   egress.cc   opens the door to the egress proxy
 //   scratch.cc  writes a run's files and empties the scratch space after it
 //   main.cc     answers the server
 #pragma once
@@ -34,9 +35,14 @@ struct StepResult {
 };
 
 // root.cc
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees);
+/// `listener` becomes that of the plan's egress, if it has one: the caller's to close.
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, int& listener);
 /// Mounts the tmpfs of `operation` on its target, which must exist; 0 or errno.
 int MountTmpfs(const Operation& operation, const std::string& target);
+
+// egress.cc
+/// Loopback up, and a listener there; 0 or errno.
+int OpenEgress(int& listener);
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
