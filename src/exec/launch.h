@@ -25,7 +25,14 @@ struct Installation {
   const languages::Toolchain& toolchain;
   /// The directory of its package set on the host; "" when there is none.
   std::string packages;
+  /// Its guests get the egress proxy, with an operator's list of hosts: see net/egress_proxy.h.
+  bool egress = false;
 };
+
+/// The variables by which programs find the egress proxy of their jail.
+languages::Env EgressEnvironment();
+
+jail::RunLimits LimitsOf(const languages::Limits& limits);
 
 jail::Spec SpecFor(const Installation& installation);
 
