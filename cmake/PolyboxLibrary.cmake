@@ -1,11 +1,12 @@
-# polybox_library(NAME [DEPENDS folder...] [LINK target...] [TEST_DEPENDS folder...])
+# polybox_library(NAME [FOLDERS folder...] [DEPENDS folder...] [LINK target...] [TEST_DEPENDS folder...])
 #
-# The library of one folder: every *.cc there, with *_test.cc as one test program beside it. DEPENDS is the
-# layering rule: a folder may include headers of the folders it lists and of no others. LINK names libraries
-# from outside. tools/layering.py reads these lines and fails when the sources disagree.
+# The library of one folder: every *.cc there and in its own FOLDERS, with *_test.cc as one test program beside
+# it. DEPENDS is the layering rule: a folder may include headers of the folders it lists and of no others. LINK
+# names libraries from outside. tools/layering.py reads these lines and fails when the sources disagree.
 function(polybox_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
+  list(TRANSFORM ARG_FOLDERS APPEND /*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc ${ARG_FOLDERS})
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

@@ -11,7 +11,7 @@ import sys
 
 CALL = re.compile(r"polybox_library\(\s*([a-z_]+)([^)]*)\)", re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-KEYWORDS = {"DEPENDS", "LINK", "TEST_DEPENDS"}
+KEYWORDS = {"FOLDERS", "DEPENDS", "LINK", "TEST_DEPENDS"}
 
 
 def parse_line(text):

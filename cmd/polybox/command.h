@@ -55,6 +55,8 @@ struct Subcommand {
   std::function<int(const Context&)> run;
   /// For those who work on polybox: not in --help and not completed.
   bool hidden = false;
+  /// Takes the settings of the server as flags too.
+  bool takes_server_settings = false;
 };
 
 /// The switch `--json` of the subcommands that have one.

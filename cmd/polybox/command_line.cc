@@ -13,27 +13,43 @@
 namespace polybox::cmd {
 namespace {
 
-/// A flag per setting that every command takes. Values stay text: the loader reads and checks them
-/// like those of every other source.
-void AddSettings(CLI::App& app, std::vector<std::pair<std::string, std::string>>& given) {
-  const config::Settings defaults;
+using Given = std::vector<std::pair<std::string, std::string>>;
+
+/// The flag of a setting. Its value stays text: the loader reads and checks it like that of every
+/// other source.
+CLI::Option* AddSetting(CLI::App& app, const config::Setting& setting, Given& given) {
+  static const config::Settings kDefaults;
+  const std::string shown = setting.default_doc.empty() ? config::ShowValue(kDefaults, setting)
+                                                        : std::string(setting.default_doc);
+  std::string doc(setting.doc);
+  if (!shown.empty()) doc += fmt::format(" [{}]", shown);
+  const std::string name = fmt::format("--{}", setting.key);
+  const auto take = [&given, key = std::string(setting.key)](const std::string& value) {
+    given.emplace_back(key, value);
+  };
+  if (std::holds_alternative<bool config::Settings::*>(setting.member)) {
+    // "--insecure" alone, or "--insecure=false".
+    return app.add_flag(name, doc)->each(take)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeLast);
+  }
+  return app
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [take](const std::vector<std::string>& values) {
+            for (const std::string& value : values) take(value);
+          },
+          doc)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->type_name(config::ValueForm(setting));
+}
+
+void AddSettings(CLI::App& app, config::Scope scope, Given& given) {
   for (const config::Setting& setting : config::AllSettings()) {
-    if (setting.scope != config::Scope::kEverywhere) continue;
-    const std::string shown = setting.default_doc.empty() ? config::ShowValue(defaults, setting)
-                                                          : std::string(setting.default_doc);
-    std::string doc(setting.doc);
-    if (!shown.empty()) doc += fmt::format(" [{}]", shown);
-    app.add_option_function<std::vector<std::string>>(
-           fmt::format("--{}", setting.key),
-           [&given, key = std::string(setting.key)](const std::vector<std::string>& values) {
-             for (const std::string& value : values) given.emplace_back(key, value);
-           },
-           doc)
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false)
-        ->type_name(config::ValueForm(setting))
-        ->group("Settings");
+    if (setting.scope != scope) continue;
+    const bool server = scope == config::Scope::kServer;
+    AddSetting(app, setting, given)->group(server ? "Settings of the server" : "Settings");
   }
 }
 
@@ -78,7 +94,7 @@ class Program {
  public:
   explicit Program(const std::vector<Subcommand>& subcommands) {
     app_.fallthrough();
-    AddSettings(app_, parsed_.settings);
+    AddSettings(app_, config::Scope::kEverywhere, parsed_.settings);
     for (const Subcommand& subcommand : subcommands) AddSubcommand(subcommand);
   }
 
@@ -116,6 +132,8 @@ class Program {
       if (!option.choices.empty())
         added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
     }
+    if (subcommand.takes_server_settings)
+      AddSettings(*sub, config::Scope::kServer, parsed_.settings);
     if (subcommand.hidden) sub->group("");
     sub->callback([this, &subcommand] { parsed_.subcommand = &subcommand; });
   }

@@ -35,16 +35,20 @@ std::string Plain(std::string text) {
   return text;
 }
 
-/// The flags of every command: the settings, and the help.
-std::vector<Flag> CommonFlags() {
-  std::vector<Flag> flags = {{"--help", "Print the help", {}, false}};
+void AppendSettings(std::vector<Flag>& flags, config::Scope scope) {
   for (const config::Setting& setting : config::AllSettings()) {
-    if (setting.scope != config::Scope::kEverywhere) continue;
+    if (setting.scope != scope) continue;
     flags.push_back({fmt::format("--{}", setting.key),
                      Plain(std::string(setting.doc)),
                      {setting.choices.begin(), setting.choices.end()},
-                     true});
+                     !std::holds_alternative<bool config::Settings::*>(setting.member)});
   }
+}
+
+/// The flags of every command: the settings, and the help.
+std::vector<Flag> CommonFlags() {
+  std::vector<Flag> flags = {{"--help", "Print the help", {}, false}};
+  AppendSettings(flags, config::Scope::kEverywhere);
   return flags;
 }
 
@@ -58,6 +62,7 @@ Node NodeOf(const Subcommand& subcommand) {
       node.arguments = option.choices;
     }
   }
+  if (subcommand.takes_server_settings) AppendSettings(node.flags, config::Scope::kServer);
   return node;
 }
 

@@ -32,6 +32,7 @@ void PrintTable(const config::Loaded& loaded, const Terminal& out) {
 
 struct ToJson {
   json::value operator()(std::int64_t value) const { return value; }
+  json::value operator()(bool value) const { return value; }
   json::value operator()(const std::string& value) const { return json::value(value); }
   json::value operator()(const std::vector<std::string>& value) const {
     return json::value_from(value);
@@ -62,7 +63,8 @@ Subcommand ConfigCommand() {
             *as_json ? PrintJson(context.config, context.out)
                      : PrintTable(context.config, context.out);
             return kSuccess;
-          }};
+          },
+          .takes_server_settings = true};
 }
 
 }  // namespace polybox::cmd

@@ -100,20 +100,11 @@ Result<std::string> ReadProgram(const std::string& file) {
   return ReadFile(file);
 }
 
-/// What this host can give, or why that is not enough.
-Result<Grade> ChooseGrade(const std::string& minimum) {
-  const std::vector<jail::HostCheck> checks = jail::CheckHost(sys::ProbeHost());
-  const Grade best = jail::BestGrade(checks);
-  const Grade wanted = std::max(*jail::ParseGrade(minimum), Grade::kRootless);
-  if (best >= wanted) return best;
-  for (const jail::HostCheck& check : checks) {
-    if (check.ok || !check.without || *check.without >= wanted) continue;
-    return Error(ErrorKind::kUnavailable,
-                 fmt::format("isolation {} is needed and this host gives {}: {}: {}\nfix: {}",
-                             jail::GradeName(wanted), jail::GradeName(best), check.name,
-                             check.found, check.fix));
-  }
-  return Invalid("isolation is not good enough");
+/// What this host can give of what the settings ask for, or why that is not enough.
+Result<Grade> GradeFor(const config::Settings& settings) {
+  return jail::ChooseGrade(jail::CheckHost(sys::ProbeHost()),
+                           {.minimum = *jail::ParseGrade(settings.min_isolation),
+                            .wanted = jail::ParseGrade(settings.isolation)});
 }
 
 Status ApplyLimits(const Flags& flags, jail::RunLimits& limits) {
@@ -185,7 +176,7 @@ class Session {
                   std::string content) {
     const std::string set = context_.config.settings.packages_dir + "/" + language.id;
     const bool has_set = language.packages && ::access(set.c_str(), R_OK | X_OK) == 0;
-    const exec::Installation installation{language, toolchain, has_set ? set : ""};
+    exec::Installation installation{language, toolchain, has_set ? set : ""};
     exec::Program program;
     const std::string name = *flags_.file == "-"
                                  ? language.entry.file
@@ -194,6 +185,10 @@ class Session {
     program.args = *flags_.args;
     POLYBOX_ASSIGN_OR_RETURN(signals_, TakeSignals());
     POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, MakeSlot(installation));
+    installation.places = slot.places();
+    for (const std::string& shared : slot.shared()) {
+      context_.log.Warn("the guest is shown the host's own inodes", {{"what", shared}});
+    }
     POLYBOX_ASSIGN_OR_RETURN(const auto files, exec::FilesFor(installation, program));
     POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
     std::optional<StepReport> compile;
@@ -211,13 +206,17 @@ class Session {
   Result<jail::Slot> MakeSlot(const exec::Installation& installation) {
     const auto hierarchies = sys::ReadCgroups();
     sys::SweepLeftovers(hierarchies);
+    jail::SweepScratchHomes();
     if (grade_ == Grade::kFull) {
       POLYBOX_ASSIGN_OR_RETURN(sys::CgroupHome home, sys::CgroupHome::Make(hierarchies));
       cgroups_.emplace(std::move(home));
     }
-    POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules());
-    POLYBOX_ASSIGN_OR_RETURN(sys::SeccompProgram program, sys::CompileSeccomp(rules));
-    return jail::Slot::Make({.spec = exec::SpecFor(installation),
+    sys::SeccompProgram program({});
+    if (grade_ != Grade::kNone) {
+      POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules(grade_));
+      POLYBOX_ASSIGN_OR_RETURN(program, sys::CompileSeccomp(rules));
+    }
+    return jail::Slot::Make({.spec = exec::SpecFor(installation, grade_),
                              .seccomp = std::move(program),
                              .cgroups = cgroups_ ? &*cgroups_ : nullptr,
                              .number = 0});
@@ -280,7 +279,7 @@ class Session {
 Result<int> Run(const Flags& flags, const Context& context) {
   const config::Settings& settings = context.config.settings;
   // Before anything may start threads: it forks.
-  POLYBOX_ASSIGN_OR_RETURN(const Grade grade, ChooseGrade(settings.min_isolation));
+  POLYBOX_ASSIGN_OR_RETURN(const Grade grade, GradeFor(settings));
   POLYBOX_ASSIGN_OR_RETURN(std::string content, ReadProgram(*flags.file));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Language* language, ChooseLanguage(registry, flags, content));

@@ -34,6 +34,17 @@ Complaint CheckNumber(const Setting& setting, std::int64_t number) {
   return fmt::format("expected a whole number from {} to {}", setting.smallest, setting.largest);
 }
 
+bool IsNumber(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// For sizes and times.
+template <typename T>
+Complaint CheckUnit(const Setting& setting, T value) {
+  if (setting.smallest == 0 || value != T{}) return std::nullopt;
+  return "expected more than nothing";
+}
+
 /// Reads the text of a flag or an environment variable into a setting. Returns what is allowed when
 /// it is not.
 class TextAssigner {
@@ -57,9 +68,16 @@ class TextAssigner {
     settings_.*member = number;
     return std::nullopt;
   }
-  Complaint operator()(Bytes Settings::* member) const { return Unit(member, ParseBytes(text_)); }
+  Complaint operator()(bool Settings::* member) const {
+    if (text_ != "true" && text_ != "false") return "expected true or false";
+    settings_.*member = text_ == "true";
+    return std::nullopt;
+  }
+  Complaint operator()(Bytes Settings::* member) const {
+    return Unit(member, ParseBytes(WithUnit("B")));
+  }
   Complaint operator()(Duration Settings::* member) const {
-    return Unit(member, ParseDuration(text_));
+    return Unit(member, ParseDuration(WithUnit("s")));
   }
   Complaint operator()(std::vector<std::string> Settings::* member) const {
     if (text_.empty()) return "expected some text";
@@ -72,8 +90,13 @@ class TextAssigner {
   template <typename T>
   Complaint Unit(T Settings::* member, const Result<T>& parsed) const {
     if (!parsed.ok()) return parsed.error().message();
+    if (auto complaint = CheckUnit(setting_, *parsed)) return complaint;
     settings_.*member = *parsed;
     return std::nullopt;
+  }
+
+  std::string WithUnit(const char* unit) const {
+    return setting_.bare_number && IsNumber(text_) ? text_ + unit : text_;
   }
 
   Settings& settings_;
@@ -95,6 +118,8 @@ class FileAssigner {
     reader_.Read(setting_.key, settings_.*member, schema::Need::kOptional,
                  [this](const std::int64_t& number) { return CheckNumber(setting_, number); });
   }
+  void operator()(Bytes Settings::* member) const { Unit(member); }
+  void operator()(Duration Settings::* member) const { Unit(member); }
   void operator()(std::vector<std::string> Settings::* member) const {
     reader_.Read(setting_.key, settings_.*member, schema::Need::kOptional,
                  [this](const std::string& text) { return CheckText(setting_, text); });
@@ -105,6 +130,13 @@ class FileAssigner {
   }
 
  private:
+  template <typename T>
+  void Unit(T Settings::* member) const {
+    reader_.Read(setting_.key, settings_.*member);
+    const Complaint complaint = CheckUnit(setting_, settings_.*member);
+    if (complaint) reader_.Conflict(setting_.key, *complaint);
+  }
+
   Settings& settings_;
   const Setting& setting_;
   schema::Reader& reader_;
@@ -267,10 +299,6 @@ void FillDirectories(Settings& settings, const std::map<std::string, std::string
   }
 }
 
-bool IsNumber(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace
 
 bool IsServiceLink(const std::string& name, const std::string& value) {
@@ -315,6 +343,14 @@ Inputs ProcessInputs(std::vector<std::pair<std::string, std::string>> flags) {
       UserDirectory(inputs.environment, "XDG_CONFIG_HOME", ".config") + "/polybox.toml",
       "/etc/polybox/polybox.toml"};
   return inputs;
+}
+
+std::int64_t QueueLength(const Loaded& loaded) {
+  const bool asked = loaded.OriginOf("queue").source != Source::kDefault;
+  if (asked || loaded.OriginOf("max-concurrent").name != "SANDBOX_MAX_CONCURRENT") {
+    return loaded.settings.queue;
+  }
+  return 0;
 }
 
 std::string ListenAddress(const Loaded& loaded) {

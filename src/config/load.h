@@ -45,6 +45,10 @@ Inputs ProcessInputs(std::vector<std::pair<std::string, std::string>> flags);
 /// strongly.
 std::string ListenAddress(const Loaded& loaded);
 
+/// How many requests may wait for /execute: `queue`, and none by default where the older
+/// SANDBOX_MAX_CONCURRENT is used, whose server had no queue.
+std::int64_t QueueLength(const Loaded& loaded);
+
 /// A variable that Kubernetes sets for a service whose name starts with "polybox": not a setting of
 /// ours.
 bool IsServiceLink(const std::string& name, const std::string& value);

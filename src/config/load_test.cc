@@ -69,6 +69,42 @@ TEST(Load, APortGivesWayToAStrongerListen) {
   EXPECT_EQ(ListenAddress(LoadFrom(inputs).loaded), "[::1]:7001");
 }
 
+TEST(Load, TheFlagsOfTheRunDialectTakeNumbersWithoutUnits) {
+  Inputs inputs;
+  inputs.flags = {{"run-timeout", "45"}, {"compile-timeout", "1m"}, {"max-body-size", "1000"}};
+  const Settings settings = LoadFrom(inputs).loaded.settings;
+  EXPECT_EQ(settings.run_timeout, std::chrono::seconds(45));
+  EXPECT_EQ(settings.compile_timeout, std::chrono::minutes(1));
+  EXPECT_EQ(settings.max_body_size, Bytes(1000));
+  const testing::TempDir dir;
+  inputs.flags = {{"config", dir.Write("p.toml", "run-timeout = '0s'\n")}};
+  EXPECT_EQ(LoadFrom(inputs).error,
+            dir.path() + "/p.toml:1: run-timeout: expected more than nothing");
+}
+
+TEST(Load, ASwitchIsTrueOrFalse) {
+  Inputs inputs;
+  EXPECT_FALSE(LoadFrom(inputs).loaded.settings.insecure);
+  inputs.environment["POLYBOX_INSECURE"] = "true";
+  EXPECT_TRUE(LoadFrom(inputs).loaded.settings.insecure);
+  inputs.flags = {{"insecure", "false"}};
+  EXPECT_FALSE(LoadFrom(inputs).loaded.settings.insecure);
+  const testing::TempDir dir;
+  inputs.flags = {{"config", dir.Write("p.toml", "metrics = false\ninsecure = 1\n")}};
+  EXPECT_EQ(LoadFrom(inputs).error, dir.path() + "/p.toml:2: insecure = 1: expected true or false");
+}
+
+TEST(Load, NobodyQueuesWhereTheOlderNameLimitsWhatRunsUnlessAskedFor) {
+  Inputs inputs;
+  EXPECT_EQ(QueueLength(LoadFrom(inputs).loaded), 50);
+  inputs.environment["SANDBOX_MAX_CONCURRENT"] = "2";
+  EXPECT_EQ(QueueLength(LoadFrom(inputs).loaded), 0);
+  inputs.flags = {{"queue", "7"}};
+  EXPECT_EQ(QueueLength(LoadFrom(inputs).loaded), 7);
+  inputs.flags = {{"max-concurrent", "4"}};
+  EXPECT_EQ(QueueLength(LoadFrom(inputs).loaded), 50);
+}
+
 TEST(Load, ListsGrowWithinASourceAndAreReplacedByAStrongerOne) {
   Inputs inputs;
   inputs.environment["POLYBOX_LANGUAGES_DIR"] = "/a:/b";
@@ -110,6 +146,8 @@ TEST(Load, ABadValueSaysWhereWhatAndWhatIsAllowed) {
        "SANDBOX_MAX_CONCURRENT = \"3abc\": expected a whole number from 1 to 4096"},
       {"SANDBOX_MAX_CONCURRENT", "0",
        "SANDBOX_MAX_CONCURRENT = \"0\": expected a whole number from 1 to 4096"},
+      {"POLYBOX_METRICS", "yes", "POLYBOX_METRICS = \"yes\": expected true or false"},
+      {"POLYBOX_RUN_TIMEOUT", "0", "POLYBOX_RUN_TIMEOUT = \"0\": expected more than nothing"},
       {"PORT", "70000", "PORT = \"70000\": expected a whole number from 1 to 65535"},
       {"SANDBOX_OUTPUT_DIR", "../x",
        "SANDBOX_OUTPUT_DIR = \"../x\": expected a plain directory name without /"},

@@ -24,12 +24,20 @@ struct Settings {
   std::string packages_dir;
   std::string log_level = "info";
   std::string log_format = "auto";
+  std::string isolation = "auto";
   std::string min_isolation = "rootless";
 
   std::string listen = "127.0.0.1:8080";
   std::int64_t port = 0;
+  std::string unix_socket;
+  std::int64_t runtime_port = 0;
+  std::string token_file;
+  bool insecure = false;
+  std::int64_t max_connections = 1024;
+  Duration drain_timeout = std::chrono::seconds(10);
   std::string mode;
   std::int64_t max_concurrent = 0;
+  std::int64_t queue = 50;
   std::string python_index;
   std::string node_registry;
   std::string npm_scripts = "off";
@@ -37,13 +45,26 @@ struct Settings {
   std::vector<std::string> egress_allow = {"public"};
   std::vector<std::string> guest_egress;
   std::string output_dir = "output";
+
+  bool metrics = true;
+  Bytes max_body_size = Bytes::MiB(5);
+  std::int64_t max_files = 10;
+  Bytes max_file_size = Bytes::KiB(256);
+  Bytes max_stdin_size = Bytes::MiB(1);
+  Bytes output_limit = Bytes::MiB(1);
+  Duration run_timeout = std::chrono::seconds(30);
+  Duration compile_timeout = std::chrono::seconds(30);
+  std::int64_t max_concurrency = 10;
+  std::int64_t max_queue_size = 50;
+  Duration queue_timeout = std::chrono::seconds(30);
 };
 
 /// Which commands take the setting as a flag. The environment and the file may always name it.
 enum class Scope { kEverywhere, kServer };
 
-using Member = std::variant<std::string Settings::*, std::int64_t Settings::*, Bytes Settings::*,
-                            Duration Settings::*, std::vector<std::string> Settings::*>;
+using Member =
+    std::variant<std::string Settings::*, std::int64_t Settings::*, bool Settings::*,
+                 Bytes Settings::*, Duration Settings::*, std::vector<std::string> Settings::*>;
 
 struct Setting {
   std::string_view key;
@@ -62,9 +83,12 @@ struct Setting {
   std::vector<std::string_view> choices = {};
   /// Strings, and items of lists: says what is allowed when a value is not.
   std::optional<std::string> (*check)(const std::string&) = nullptr;
-  /// Whole numbers.
+  /// Whole numbers; of a size or a time only whether it may be nothing.
   std::int64_t smallest = 0;
   std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  /// Sizes and times: a flag or variable without a unit counts bytes or seconds, as the flags of
+  /// this name always did.
+  bool bare_number = false;
 };
 
 /// All rows, in the order of the documentation.
@@ -76,7 +100,8 @@ std::vector<std::string_view> SettingKeys();
 std::string EnvironmentName(const Setting& setting);
 /// The value as it would be written in the environment.
 std::string ShowValue(const Settings& settings, const Setting& setting);
-/// What its values look like: TEXT, NUMBER, SIZE, TIME, an item of a list, or the choices.
+/// What its values look like: TEXT, NUMBER, SIZE, TIME, true|false, an item of a list, or the
+/// choices.
 std::string ValueForm(const Setting& setting);
 
 }  // namespace polybox::config

@@ -18,7 +18,7 @@ class Catalog {
  public:
   /// `registry` must outlive the catalog.
   Catalog(const languages::Registry& registry, const languages::FinderOptions& options,
-          const Logger& log);
+          const log::Logger& log);
 
   const languages::Registry& registry() const { return registry_; }
   /// Those that run here, in alphabetical order of their ids.

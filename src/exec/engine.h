@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "exec/catalog.h"
+#include "exec/jail_home.h"
 #include "exec/request.h"
 
 namespace polybox::exec {
@@ -53,5 +57,42 @@ class Executor {
   /// Ends all that runs.
   virtual void CancelAll() = 0;
 };
+
+/// Where package sets come from.
+struct PackageSet {
+  /// On the host.
+  std::string directory;
+  /// The set stays for as long as this does.
+  std::shared_ptr<void> lease;
+};
+
+struct PackageTerms {
+  Duration time{};
+  /// Nobody wants them any more.
+  std::stop_token cancel = {};
+};
+
+/// Any thread, several at once.
+class PackageSource {
+ public:
+  virtual ~PackageSource() = default;
+  /// Installs them, or finds that they are. An error of kind kInvalid is a requirement that is
+  /// refused; any other is the text that the request's answer carries.
+  virtual Result<PackageSet> Get(const Installation& installation,
+                                 const std::vector<std::string>& requirements,
+                                 const PackageTerms& terms) = 0;
+};
+
+struct EngineOptions {
+  std::vector<Lane> lanes;
+  /// Idle slots are given up after this.
+  Duration idle_time = std::chrono::minutes(1);
+  /// Null: requirements are refused. Must outlive the engine.
+  PackageSource* packages = nullptr;
+};
+
+/// `catalog` and `home` must outlive it. Its destructor ends all that runs.
+std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const JailHome& home,
+                                     EngineOptions options);
 
 }  // namespace polybox::exec

@@ -1,6 +1,7 @@
 #include "exec/jail_installer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -145,8 +146,9 @@ class JailInstaller::Number {
   std::set<unsigned>::node_type taken_;
 };
 
-JailInstaller::JailInstaller(JailInstallerOptions options, const log::Logger& log)
-    : options_(std::move(options)), log_(log) {
+JailInstaller::JailInstaller(const JailHome& home, JailInstallerOptions options,
+                             const log::Logger& log)
+    : home_(home), options_(std::move(options)), log_(log) {
   for (unsigned i = 0; i < options_.at_once; ++i) free_.insert(options_.first_slot + i);
 }
 
@@ -242,6 +244,7 @@ Result<JailInstaller::Prepared> JailInstaller::Prepare(const InstallJob& job) co
   Prepared prepared;
   jail::Spec& spec = prepared.spec;
   spec = jail::HostSpec();
+  spec.grade = home_.grade();
   spec.egress = true;
   spec.scratch = packages.limits.disk;
   spec.scratch_inodes = static_cast<std::uint64_t>(packages.limits.inodes);
@@ -266,6 +269,12 @@ Result<JailInstaller::Prepared> JailInstaller::Prepare(const InstallJob& job) co
 }
 
 Result<InstallOutcome> JailInstaller::Install(const InstallJob& job, const std::string& target) {
+  if (!jail::HasNamespaces(home_.grade())) {
+    return InstallOutcome{
+        .failure = fmt::format("polybox: the isolation grade {} has no network for installers",
+                               jail::GradeName(home_.grade())),
+        .output = ""};
+  }
   Result<Prepared> prepared = Prepare(job);
   if (!prepared.ok() && prepared.error().kind() == ErrorKind::kNotFound) {
     return InstallOutcome{.failure = prepared.error().message(), .output = ""};
@@ -283,11 +292,7 @@ Result<InstallOutcome> JailInstaller::Install(const InstallJob& job, const std::
 
 Result<InstallOutcome> JailInstaller::RunIn(const Prepared& prepared, const InstallJob& job,
                                             const std::string& target, unsigned number) {
-  POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, jail::Slot::Make({.spec = prepared.spec,
-                                                              .seccomp = options_.seccomp,
-                                                              .cgroups = options_.cgroups,
-                                                              .number = number,
-                                                              .fail_at = -1}));
+  POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, home_.MakeSlot(prepared.spec, number));
   POLYBOX_ASSIGN_OR_RETURN(
       const std::unique_ptr<net::EgressProxy> proxy,
       net::EgressProxy::Start(
@@ -296,11 +301,18 @@ Result<InstallOutcome> JailInstaller::RunIn(const Prepared& prepared, const Inst
           log_.With({{"language", job.installation.language.id}})));
   Tail said;
   const auto listen = [&](std::string_view text) { said.Append(text); };
-  const std::stop_callback on_cancel(job.cancel, [&] { slot.Signal(SIGKILL); });
-  POLYBOX_ASSIGN_OR_RETURN(
-      const jail::Outcome ended,
-      RunWithStreams(slot, prepared.request,
-                     {.input = -1, .out = listen, .err = listen, .limit = prepared.output}));
+  std::atomic<bool> cancelled = false;
+  const std::stop_callback on_cancel(job.cancel, [&] {
+    cancelled = true;
+    slot.Signal(SIGKILL);
+  });
+  Streams streams;
+  streams.out = listen;
+  streams.err = listen;
+  streams.limit = prepared.output;
+  streams.cancelled = &cancelled;
+  POLYBOX_ASSIGN_OR_RETURN(const jail::Outcome ended,
+                           RunWithStreams(slot, prepared.request, streams));
   InstallOutcome outcome = FromRun(ended, said.text(), prepared.request.limits.memory);
   Count(proxy->counters());
   if (!outcome.failure.empty()) {

@@ -12,23 +12,20 @@
 
 #include "base/log.h"
 #include "exec/installer.h"
+#include "exec/jail_home.h"
 #include "jail/spec.h"
 #include "languages/placeholders.h"
 #include "net/egress_policy.h"
 #include "net/egress_proxy.h"
 #include "net/upstream.h"
-#include "sys/cgroup.h"
-#include "sys/seccomp.h"
 
 namespace polybox::exec {
 
 struct JailInstallerOptions {
-  sys::SeccompProgram seccomp;
-  /// Null in grades without cgroups. Must outlive the installer.
-  const sys::CgroupHome* cgroups = nullptr;
-  /// The numbers of its slots (jail::SlotOptions), which no other may use: `at_once` from here.
-  /// Each may take as much memory as the language file allows.
-  unsigned first_slot = 120;
+  /// The numbers of its slots, which no other may use: `at_once` from here, far from those of the
+  /// pool, and with the last of the uids that a server has (jail/slot.cc). Each slot may take as
+  /// much memory as the language file allows.
+  unsigned first_slot = 0x10000 + 126;
   unsigned at_once = 2;
   net::EgressPolicy policy;
   net::Upstream upstream = {};
@@ -45,8 +42,11 @@ struct JailInstallerOptions {
 
 class JailInstaller : public Installer {
  public:
-  JailInstaller(JailInstallerOptions options, const log::Logger& log);
+  /// `home` must outlive it.
+  JailInstaller(const JailHome& home, JailInstallerOptions options, const log::Logger& log);
 
+  /// Grades without namespaces have no network that could be watched: there nothing is installed,
+  /// and the failure says so.
   Result<InstallOutcome> Install(const InstallJob& job, const std::string& target) override;
   std::string Identity(const Installation& installation) const override;
   /// Of all jails so far.
@@ -68,6 +68,7 @@ class JailInstaller : public Installer {
                                const std::string& target, unsigned number);
   void Count(const net::EgressCounters& counters);
 
+  const JailHome& home_;
   JailInstallerOptions options_;
   log::Logger log_;
   mutable std::mutex mutex_;

@@ -14,12 +14,11 @@
 
 #include "base/files.h"
 #include "base/testing/temp_dir.h"
+#include "exec/package_source.h"
 #include "exec/package_store.h"
 #include "exec/streams.h"
-#include "jail/seccomp_policy.h"
 #include "languages/builtin.h"
 #include "languages/registry.h"
-#include "sys/cgroup_tree.h"
 
 namespace polybox::exec {
 namespace {
@@ -35,7 +34,7 @@ class Installing : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "grade full needs root";
-    auto home = sys::CgroupHome::Make(sys::ReadCgroups());
+    auto home = JailHome::Make(jail::Grade::kFull);
     ASSERT_TRUE(home.ok()) << home.error().message();
     home_.emplace(std::move(home).value());
     registry_.emplace(languages::Registry::Load(languages::BuiltinFiles(), {}).value());
@@ -49,14 +48,12 @@ class Installing : public ::testing::Test {
   }
 
   JailInstaller Make(const std::vector<std::string>& allow, const std::string& path = "") {
-    return JailInstaller(
-        {.seccomp = sys::CompileSeccomp(jail::BuiltinSeccompRules().value()).value(),
-         .cgroups = &*home_,
-         .policy = net::EgressPolicy::Make(allow, "egress-allow").value(),
-         .upstream = net::Upstream::FromEnvironment(Variable).value(),
-         .path = path.empty() ? Variable("PATH") : path,
-         .variable = Variable},
-        log_);
+    return JailInstaller(*home_,
+                         {.policy = net::EgressPolicy::Make(allow, "egress-allow").value(),
+                          .upstream = net::Upstream::FromEnvironment(Variable).value(),
+                          .path = path.empty() ? Variable("PATH") : path,
+                          .variable = Variable},
+                         log_);
   }
 
   /// Installs with the default policy. Where the registries have private addresses, what was
@@ -91,19 +88,14 @@ class Installing : public ::testing::Test {
     Installation installation = Of(language);
     installation.packages = packages;
     const Program program = {{{installation.language.entry.file, code, 0644}}, {}};
-    auto slot = jail::Slot::Make(
-        {.spec = SpecFor(installation),
-         .seccomp = sys::CompileSeccomp(jail::BuiltinSeccompRules().value()).value(),
-         .cgroups = &*home_,
-         .number = 90,
-         .fail_at = -1});
+    auto slot = home_->MakeSlot(SpecFor(installation, jail::Grade::kFull), 90);
     EXPECT_TRUE(slot.ok()) << slot.error().message();
     EXPECT_TRUE(slot->PutFiles(FilesFor(installation, program).value()).ok());
     std::string said;
-    const auto listen = [&](std::string_view text) { said += text; };
-    const auto outcome =
-        RunWithStreams(*slot, RequestFor(installation, installation.language.run, program).value(),
-                       {.input = -1, .out = listen, .err = listen});
+    Streams streams;
+    streams.out = streams.err = [&](std::string_view text) { said += text; };
+    const auto outcome = RunWithStreams(
+        *slot, RequestFor(installation, installation.language.run, program).value(), streams);
     EXPECT_TRUE(outcome.ok());
     return said;
   }
@@ -111,7 +103,7 @@ class Installing : public ::testing::Test {
   testing::TempDir dir_;
   std::ostringstream lines_;
   log::Logger log_ = log::Logger::ToStream(lines_, {});
-  std::optional<sys::CgroupHome> home_;
+  std::optional<JailHome> home_;
   std::optional<languages::Registry> registry_;
   languages::Toolchains toolchains_;
 };
@@ -154,8 +146,7 @@ TEST_F(Installing, AHostThatIsNotOnTheListIsRefusedAndTheErrorSaysHowToAllowIt) 
   const auto provision = store->Provide(Of("python"), {"six"});
   ASSERT_TRUE(provision.ok()) << provision.error().message();
   ASSERT_TRUE(provision->failure.has_value());
-  EXPECT_TRUE(provision->failure->starts_with("package installation failed: exit status "))
-      << *provision->failure;
+  EXPECT_TRUE(provision->failure->starts_with("exit status ")) << *provision->failure;
   EXPECT_NE(HostToAllow(*provision->failure), "") << *provision->failure;
   EXPECT_GT(installer.egress().refused, 0U);
   EXPECT_EQ(installer.egress().tunnels, 0U);
@@ -180,8 +171,8 @@ TEST_F(Installing, IndexAndScriptsMakeADifference) {
   std::map<std::string, std::string> environment;
   const auto identity = [&](const std::string& index, bool scripts) {
     JailInstaller installer(
-        {.seccomp = sys::CompileSeccomp(jail::BuiltinSeccompRules().value()).value(),
-         .policy = {},
+        *home_,
+        {.policy = {},
          .indexes = {{"npm", index}},
          .scripts = scripts,
          .path = "",
@@ -204,15 +195,13 @@ TEST_F(Installing, AnIndexAndTheScriptsSettingReachTheInstaller) {
   language.packages->install = {
       "sh", "-c", "echo \"$@\"; mkdir $0", "{target}", "--ignore-scripts", "--", "{requirements}"};
   for (const bool scripts : {false, true}) {
-    JailInstaller installer(
-        {.seccomp = sys::CompileSeccomp(jail::BuiltinSeccompRules().value()).value(),
-         .cgroups = &*home_,
-         .policy = {},
-         .indexes = {{"npm", "https://registry.example"}},
-         .scripts = scripts,
-         .path = Variable("PATH"),
-         .variable = Variable},
-        log_);
+    JailInstaller installer(*home_,
+                            {.policy = {},
+                             .indexes = {{"npm", "https://registry.example"}},
+                             .scripts = scripts,
+                             .path = Variable("PATH"),
+                             .variable = Variable},
+                            log_);
     const testing::TempDir target;
     const auto outcome = installer.Install(
         {{language, node.toolchain, ""}, {"a", "b"}, std::chrono::seconds(10)}, target.path());
@@ -275,6 +264,42 @@ TEST_F(Installing, AnInstallerHasNoWayOutButTheProxy) {
   EXPECT_EQ(outcome->output,
             "HTTPS_PROXY=http://127.0.0.1:3128\nHTTP_PROXY=http://127.0.0.1:3128\n"
             "http_proxy=http://127.0.0.1:3128\nhttps_proxy=http://127.0.0.1:3128\n");
+}
+
+TEST_F(Installing, TheEngineGetsASetOnceAndAFailureInTheInstallersWords) {
+  auto source = MakePackageSource(
+      *home_, {.directory = dir_.path() + "/sets", .indexes = {{"uv", ""}}, .variable = Variable},
+      log_);
+  ASSERT_TRUE(source.ok()) << source.error().message();
+  const Installation python = Of("python");
+  const languages::Language language = ScriptedLanguage(
+      python.language, "[ $1 = six ] || { echo no $1; exit 1; }; mkdir $0; echo made > $0/x");
+  const Installation installation = {language, python.toolchain, "/preinstalled"};
+  const PackageTerms terms = {.time = std::chrono::seconds(20)};
+  const auto set = (*source)->Get(installation, {"six"}, terms);
+  ASSERT_TRUE(set.ok()) << set.error().message();
+  EXPECT_EQ(ReadFile(set->directory + "/x").value_or(""), "made\n");
+  EXPECT_NE(set->lease, nullptr);
+  EXPECT_EQ((*source)->Get(installation, {"six"}, terms)->directory, set->directory);
+  EXPECT_EQ((*source)->Get(installation, {}, terms)->directory, "/preinstalled");
+  const auto failed = (*source)->Get(installation, {"aa"}, terms);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(failed.error().message(), "exit status 1: no aa\n");
+  const auto refused = (*source)->Get(installation, {"--index-url=x"}, terms);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
+}
+
+TEST_F(Installing, WithoutNamespacesNothingIsInstalledAndTheFailureSaysWhy) {
+  auto bare = JailHome::Make(jail::Grade::kNone);
+  ASSERT_TRUE(bare.ok()) << bare.error().message();
+  JailInstaller installer(*bare, {.policy = {}, .path = "", .variable = Variable}, log_);
+  const testing::TempDir target;
+  const auto outcome =
+      installer.Install({Of("python"), {"six"}, std::chrono::seconds(5)}, target.path());
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->failure, "polybox: the isolation grade none has no network for installers");
 }
 
 TEST_F(Installing, CancellingEndsTheInstaller) {

@@ -27,7 +27,7 @@ std::string EntryName(const Language& language, const Program& program) {
 
 Placeholders ValuesFor(const Installation& installation, const Program& program) {
   const std::string entry =
-      fmt::format("{}/{}", jail::kWorkDirectory, EntryName(installation.language, program));
+      fmt::format("{}/{}", installation.places.work, EntryName(installation.language, program));
   const std::size_t dot = entry.rfind('.');
   const bool has_extension = dot != std::string::npos && dot > entry.rfind('/') + 1;
   return {{"executable", installation.toolchain.executable},
@@ -35,8 +35,9 @@ Placeholders ValuesFor(const Installation& installation, const Program& program)
           {"version_number", installation.toolchain.VersionNumber()},
           {"entry", entry},
           {"entry_stem", has_extension ? entry.substr(0, dot) : entry},
-          {"work", jail::kWorkDirectory},
-          {"packages", jail::kPackagesDirectory}};
+          {"work", installation.places.work},
+          {"tmp", installation.places.tmp},
+          {"packages", installation.places.packages}};
 }
 
 /// The step's environment, the packages' over it, and what every guest gets.
@@ -48,7 +49,9 @@ languages::Env Environment(const Installation& installation, const languages::St
   }
   for (auto& [name, value] : env) value = languages::Expand(value, values);
   env.try_emplace("PATH", kDefaultPath);
-  env["HOME"] = jail::kWorkDirectory;
+  env["HOME"] = installation.places.work;
+  // Programs know the other name by themselves.
+  if (installation.places.tmp != jail::Places().tmp) env["TMPDIR"] = installation.places.tmp;
   if (installation.egress) env.merge(EgressEnvironment());
   return env;
 }
@@ -85,8 +88,9 @@ languages::Env EgressEnvironment() {
   return env;
 }
 
-jail::Spec SpecFor(const Installation& installation) {
+jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
   jail::Spec spec = jail::HostSpec();
+  spec.grade = grade;
   spec.egress = installation.egress;
   for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
   const Language& language = installation.language;
@@ -122,7 +126,8 @@ Result<std::vector<InputFile>> FilesFor(const Installation& installation, const 
   }
   if (!installation.packages.empty() && !language.packages->mount.empty()) {
     const std::string& mount = language.packages->mount;
-    files.push_back({mount, fmt::format("{}/{}", jail::kPackagesDirectory, mount), S_IFLNK | 0777});
+    files.push_back(
+        {mount, fmt::format("{}/{}", installation.places.packages, mount), S_IFLNK | 0777});
   }
   return files;
 }
@@ -131,6 +136,7 @@ Result<jail::RunRequest> RequestFor(const Installation& installation, const lang
                                     const Program& program) {
   const Placeholders values = ValuesFor(installation, program);
   jail::RunRequest request;
+  request.directory = installation.places.work;
   const languages::Env env = Environment(installation, step, values);
   request.argv = languages::Expand(step.command, values);
   if (request.argv[0].find('/') == std::string::npos) {

@@ -25,6 +25,8 @@ struct Installation {
   const languages::Toolchain& toolchain;
   /// The directory of its package set on the host; "" when there is none.
   std::string packages;
+  /// As the slot says it, once there is one.
+  jail::Places places = {};
   /// Its guests get the egress proxy, with an operator's list of hosts: see net/egress_proxy.h.
   bool egress = false;
 };
@@ -34,7 +36,8 @@ languages::Env EgressEnvironment();
 
 jail::RunLimits LimitsOf(const languages::Limits& limits);
 
-jail::Spec SpecFor(const Installation& installation);
+/// What a slot of this grade shows.
+jail::Spec SpecFor(const Installation& installation, jail::Grade grade);
 
 /// The program's files with the language's own: the entry under the name that its rule demands,
 /// default files that the program does not bring, the link to the packages. A restricted name is an

@@ -95,10 +95,10 @@ TEST(Launch, OnlyAGuestThatMayReachSomeoneIsToldOfTheProxy) {
   const auto env = [&] {
     return RequestFor(installation, installation.language.run, {{{"a.py", "", 0644}}, {}})->env;
   };
-  EXPECT_FALSE(SpecFor(installation).egress);
+  EXPECT_FALSE(SpecFor(installation, jail::Grade::kFull).egress);
   EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 0);
   installation.egress = true;
-  EXPECT_TRUE(SpecFor(installation).egress);
+  EXPECT_TRUE(SpecFor(installation, jail::Grade::kFull).egress);
   EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 1);
 }
 
@@ -110,8 +110,41 @@ TEST(Launch, APackageSetIsShownAndLinked) {
   EXPECT_EQ(files->back().name, "node_modules");
   EXPECT_EQ(files->back().content, "/packages/node_modules");
   EXPECT_TRUE(S_ISLNK(files->back().mode));
-  const jail::Spec spec = SpecFor(node);
+  const jail::Spec spec = SpecFor(node, jail::Grade::kFull);
   EXPECT_EQ(spec.trees.back(), (jail::Tree{"/var/sets/node", "/packages", false}));
+}
+
+TEST(Launch, WithoutNamespacesAllPathsAreThoseOfTheSlot) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  const jail::Places places = {"/home/x/sandbox", "/home/x/tmp", "/var/sets/node"};
+  const Installation node{*Builtin().Find("node"), toolchain, "/var/sets/node", places};
+  const Program program{{{"a.js", "", 0644}}, {}};
+  EXPECT_EQ(FilesFor(node, program)->back().content, "/var/sets/node/node_modules");
+  const auto request = RequestFor(node, node.language.run, program);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->directory, "/home/x/sandbox");
+  EXPECT_EQ(request->argv.back(), "/home/x/sandbox/a.js");
+  const auto has = [&](const char* text) { return std::ranges::count(request->env, text) == 1; };
+  EXPECT_TRUE(has("HOME=/home/x/sandbox"));
+  EXPECT_TRUE(has("TMPDIR=/home/x/tmp"));
+  const Installation go{*Builtin().Find("go"), toolchain, "", places};
+  const auto compile = RequestFor(go, *go.language.compile, program);
+  ASSERT_TRUE(compile.ok());
+  EXPECT_EQ(std::ranges::count(compile->env, "GOCACHE=/home/x/tmp/go-build"), 1);
+}
+
+TEST(Launch, NoLanguageFileNamesAPlaceThatOnlyNamespacesGive) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  const jail::Places places = {"/home/x/sandbox", "/home/x/tmp", "/home/x/packages"};
+  for (const languages::Language& language : Builtin().all()) {
+    const Installation installation{language, toolchain, "", places};
+    const Program program{{{language.entry.file, "code", 0644}}, {}};
+    std::string text = DescribeStep(installation, "run", language.run, program);
+    if (language.compile) text += DescribeStep(installation, "", *language.compile, program);
+    for (const char* place : {" /tmp", "=/tmp", " /sandbox", "=/sandbox", "=/packages"}) {
+      EXPECT_EQ(text.find(place), std::string::npos) << language.id << ": " << text;
+    }
+  }
 }
 
 }  // namespace

@@ -124,8 +124,7 @@ Result<Provision> PackageStore::Provide(const Installation& installation,
     provision.installed = true;
     if (!provision.lease.path().empty()) return provision;
     if (ended.failure.empty()) continue;
-    provision.failure =
-        fmt::format("package installation failed: {}: {}", ended.failure, ended.output);
+    provision.failure = fmt::format("{}: {}", ended.failure, ended.output);
     return provision;
   }
 }

@@ -35,7 +35,7 @@ class [[nodiscard]] PackageLease {
 
 struct Provision {
   PackageLease lease;
-  /// "package installation failed: ...", with what the installer said; then there is no set.
+  /// "exit status 1: ...", with what the installer said; then there is no set.
   std::optional<std::string> failure;
   /// It was not there already.
   bool installed = false;

@@ -168,7 +168,7 @@ TEST_F(Packages, AFailureIsToldToAllWhoWaitedAndNothingIsLeft) {
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
         const Provision provision = Provide(*store, {"six"});
-        told += provision.failure == "package installation failed: exit status 1: no such package";
+        told += provision.failure == "exit status 1: no such package";
       });
     }
   }
@@ -184,7 +184,7 @@ TEST_F(Packages, WhoeverRunsOutOfTimeOrPatienceDoesNotSpoilItForOthers) {
   const auto store = Open();
   installer_.takes = milliseconds(300);
   const Provision late = Provide(*store, {"six"}, {.time = milliseconds(50)});
-  EXPECT_EQ(late.failure, "package installation failed: signal: killed: partly");
+  EXPECT_EQ(late.failure, "signal: killed: partly");
   std::stop_source cancelled;
   std::jthread impatient(
       [&] { Provide(*store, {"six"}, {.time = {}, .cancel = cancelled.get_token()}); });

@@ -3,12 +3,9 @@
 #include <array>
 #include <csignal>
 #include <fcntl.h>
-#include <optional>
 #include <poll.h>
-#include <thread>
 #include <unistd.h>
 
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
 #include "sys/pipe.h"
@@ -21,9 +18,10 @@ using sys::Pipe;
 using sys::SetNonBlocking;
 
 /// Moves bytes between us and the guest until the run has ended.
-class Pump {
+class Pump : public jail::Attendant {
  public:
-  Pump(const jail::Slot& slot, const Streams& streams) : slot_(slot), streams_(streams) {}
+  Pump(const jail::Slot& slot, const Streams& streams)
+      : slot_(slot), streams_(streams), pending_(streams.input_bytes) {}
 
   /// Opens the pipes and puts the guest's ends into the request.
   Status Connect(jail::RunRequest& request) {
@@ -38,31 +36,38 @@ class Pump {
     POLYBOX_ASSIGN_OR_RETURN(in_, MakePipe());
     request.stdin_fd = in_.reader.get();
     SetNonBlocking(in_.writer.get());
-    if (streams_.input < 0) in_.writer.reset();
+    if (!pending_.empty()) GiveInput();
+    CloseInputWhenDone();
     return {};
   }
 
-  /// Until `ended` (an eventfd) says so. Then what is left in the pipes is taken: whoever could
-  /// still write is dead.
-  void Move(int ended) {
-    bool running = true;
-    while (running) {
-      std::array<pollfd, 6> polled = {
-          pollfd{ended, POLLIN, 0},
-          pollfd{out_.reader.get(), POLLIN, 0},
-          pollfd{err_.reader.get(), POLLIN, 0},
-          pollfd{streams_.signals, POLLIN, 0},
-          pollfd{in_.writer.valid() && pending_.empty() ? streams_.input : -1, POLLIN, 0},
-          pollfd{pending_.empty() ? -1 : in_.writer.get(), POLLOUT, 0},
-      };
-      if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-      running = polled[0].revents == 0;
-      if (polled[1].revents != 0) TakeOutput(out_.reader, streams_.out);
-      if (polled[2].revents != 0) TakeOutput(err_.reader, streams_.err);
-      if (polled[3].revents != 0) PassSignal();
-      if (polled[4].revents != 0) TakeInput();
-      if (polled[5].revents != 0) GiveInput();
+  void Await(std::vector<pollfd>& polled) override {
+    // Here and not only where it is set: a signal before the guest runs reaches nobody.
+    if (streams_.cancelled != nullptr && *streams_.cancelled) slot_.Signal(SIGKILL);
+    const auto add = [&](int fd, short events) {
+      if (fd >= 0) polled.push_back({fd, events, 0});
+    };
+    add(out_.reader.get(), POLLIN);
+    add(err_.reader.get(), POLLIN);
+    add(streams_.signals, POLLIN);
+    if (in_.writer.valid() && pending_.empty()) add(streams_.input, POLLIN);
+    if (!pending_.empty()) add(in_.writer.get(), POLLOUT);
+  }
+
+  void Attend() override {
+    TakeOutput(out_.reader, streams_.out);
+    TakeOutput(err_.reader, streams_.err);
+    if (Readable(streams_.signals)) PassSignal();
+    if (!pending_.empty()) {
+      GiveInput();
+    } else if (in_.writer.valid() && Readable(streams_.input)) {
+      TakeInput();
     }
+    CloseInputWhenDone();
+  }
+
+  /// What is left in the pipes after the run: whoever could still write is dead.
+  void Drain() {
     while (TakeOutput(out_.reader, streams_.out) || TakeOutput(err_.reader, streams_.err)) {
     }
   }
@@ -70,6 +75,15 @@ class Pump {
   bool over_limit() const { return over_limit_; }
 
  private:
+  static bool Readable(int fd) {
+    pollfd polled = {fd, POLLIN, 0};
+    return fd >= 0 && ::poll(&polled, 1, 0) > 0;
+  }
+
+  void CloseInputWhenDone() {
+    if (streams_.input < 0 && pending_.empty()) in_.writer.reset();
+  }
+
   /// One read. False when there is nothing more for now.
   bool TakeOutput(UniqueFd& reader, const Streams::Sink& sink) {
     if (!reader.valid()) return false;
@@ -80,11 +94,12 @@ class Pump {
       reader.reset();
       return false;
     }
-    const std::uint64_t room = streams_.limit.count() - taken_;
-    const std::uint64_t kept = std::min(room, static_cast<std::uint64_t>(count));
+    const auto taken = static_cast<std::uint64_t>(count);
+    const std::uint64_t kept =
+        streams_.limit ? std::min(streams_.limit->count() - taken_, taken) : taken;
     taken_ += kept;
     if (kept > 0) sink({buffer.data(), kept});
-    if (kept < static_cast<std::uint64_t>(count) && !over_limit_) {
+    if (kept < taken && !over_limit_) {
       over_limit_ = true;
       slot_.Signal(SIGKILL);
     }
@@ -138,18 +153,11 @@ Result<jail::Outcome> RunWithStreams(jail::Slot& slot, jail::RunRequest request,
                                      const Streams& streams) {
   Pump pump(slot, streams);
   POLYBOX_RETURN_IF_ERROR(pump.Connect(request));
-  const UniqueFd ended(::eventfd(0, EFD_CLOEXEC));
-  if (!ended.valid()) return Error::FromErrno("make an eventfd");
-  std::optional<Result<jail::Outcome>> outcome;
-  {
-    const std::jthread runner([&] {
-      outcome = slot.Run(request);
-      ::eventfd_write(ended.get(), 1);
-    });
-    pump.Move(ended.get());
-  }
-  if (outcome->ok() && pump.over_limit()) (*outcome)->end = jail::End::kOutputLimit;
-  return *std::move(outcome);
+  request.attendant = &pump;
+  Result<jail::Outcome> outcome = slot.Run(request);
+  pump.Drain();
+  if (outcome.ok() && pump.over_limit()) outcome->end = jail::End::kOutputLimit;
+  return outcome;
 }
 
 }  // namespace polybox::exec

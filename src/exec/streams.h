@@ -3,7 +3,10 @@
 // passed on.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,12 +17,15 @@ namespace polybox::exec {
 struct Streams {
   using Sink = std::function<void(std::string_view)>;
 
-  /// Borrowed; -1 is no input.
+  /// Borrowed; -1 is no input but `input_bytes`.
   int input = -1;
+  std::string input_bytes;
   Sink out;
   Sink err;
-  /// Both together; one byte more ends the run.
-  Bytes limit = Bytes::MiB(1);
+  /// Both together; one byte more ends the run. Absent: the sinks see to it.
+  std::optional<Bytes> limit = Bytes::MiB(1);
+  /// Borrowed; once true, the run is ended. May be null.
+  const std::atomic<bool>* cancelled = nullptr;
   /// Borrowed signalfd: what arrives there is sent to the guest; -1 for none.
   int signals = -1;
 };

@@ -18,6 +18,14 @@ constexpr std::array<std::pair<Grade, std::string_view>, 4> kNames = {{
     {Grade::kFull, "full"},
 }};
 
+// Before it, a guest could truncate any file that its uid may write to.
+constexpr int kLeastLandlockAbi = 3;
+// Before it, the signals of a guest reach every process of its uid.
+constexpr int kSignalsLandlockAbi = 6;
+
+constexpr const char* kSeccomp = "seccomp";
+constexpr const char* kLandlock = "landlock";
+
 constexpr std::array<std::string_view, 3> kNeededControllers = {"cpu", "memory", "pids"};
 
 std::string Reason(const sys::Trial& trial) {
@@ -97,7 +105,7 @@ HostCheck CheckCgroups(const sys::CgroupFacts& cgroups) {
 }
 
 HostCheck CheckSeccomp(const sys::HostFacts& facts) {
-  return {.name = "seccomp",
+  return {.name = kSeccomp,
           .ok = facts.seccomp.ok(),
           .found = facts.seccomp.ok() ? "filters can kill the process" : Reason(facts.seccomp),
           .cost = "system calls cannot be filtered: no isolation grade can be given",
@@ -106,14 +114,20 @@ HostCheck CheckSeccomp(const sys::HostFacts& facts) {
 }
 
 HostCheck CheckLandlock(const sys::HostFacts& facts) {
-  const bool ok = facts.landlock_abi > 0;
+  const int abi = facts.landlock_abi;
+  std::string found = abi > 0 ? fmt::format("ABI {}", abi) : "not in this kernel, or off";
+  if (abi > 0 && abi < kLeastLandlockAbi) {
+    found += fmt::format(", which does not cover truncation: {} is needed", kLeastLandlockAbi);
+  } else if (abi > 0 && abi < kSignalsLandlockAbi) {
+    found += fmt::format(", which does not cover signals as {} does", kSignalsLandlockAbi);
+  }
   return {
-      .name = "landlock",
-      .ok = ok,
-      .found = ok ? fmt::format("ABI {}", facts.landlock_abi) : "not in this kernel, or off",
+      .name = kLandlock,
+      .ok = abi >= kLeastLandlockAbi,
+      .found = std::move(found),
       .cost =
           "no file system rules below the namespaces, and none at all where namespaces are missing",
-      .fix = "use Linux 5.13 or newer with landlock in the lsm= list",
+      .fix = "use Linux 6.2 or newer with landlock in the lsm= list",
       .without = std::nullopt};
 }
 
@@ -123,6 +137,30 @@ HostCheck CheckOverlayfs(const sys::HostFacts& facts) {
           .found = Reason(facts.namespaces.overlayfs),
           .cost = "layers are copied instead of stacked: slower, same isolation",
           .fix = "use Linux 5.11 or newer with the overlay module",
+          .without = std::nullopt};
+}
+
+HostCheck CheckTreeOverlay(const sys::HostFacts& facts) {
+  return {.name = "own view of /usr",
+          .ok = facts.namespaces.tree_overlay.ok(),
+          .found = Reason(facts.namespaces.tree_overlay),
+          .cost =
+              "guests are shown the host's own inodes: they can signal each other by locks and "
+              "watches on them, and see which of the host's programs are used",
+          .fix =
+              "use Linux 5.11 or newer with the overlay module, and a root file system that is "
+              "not an overlay on an overlay (in nested containers, a volume)",
+          .without = std::nullopt};
+}
+
+HostCheck CheckDevices(const sys::HostFacts& facts) {
+  return {.name = "own devices",
+          .ok = facts.devices.ok(),
+          .found = Reason(facts.devices),
+          .cost =
+              "guests are shown the host's device nodes: they can signal each other by record "
+              "locks on them",
+          .fix = "run polybox as root; in a container, allow mknod (CAP_MKNOD)",
           .without = std::nullopt};
 }
 
@@ -157,9 +195,11 @@ std::vector<HostCheck> CheckHost(const sys::HostFacts& facts) {
       CheckSeccomp(facts),
       CheckLandlock(facts),
       CheckOverlayfs(facts),
+      CheckTreeOverlay(facts),
+      CheckDevices(facts),
   };
   // Where namespaces fail, Landlock is what is left: without it there is nothing.
-  if (facts.landlock_abi == 0) {
+  if (facts.landlock_abi < kLeastLandlockAbi) {
     for (HostCheck& check : checks) {
       if (check.without == Grade::kLandlock) check.without = Grade::kNone;
     }
@@ -173,6 +213,44 @@ Grade BestGrade(const std::vector<HostCheck>& checks) {
     if (!check.ok && check.without) best = std::min(best, *check.without);
   }
   return best;
+}
+
+const HostCheck* MissingFor(const std::vector<HostCheck>& checks, Grade grade) {
+  for (const HostCheck& check : checks) {
+    if (check.ok) continue;
+    // What needs no namespaces needs these two; everything else is ordered.
+    const bool is_part = check.name == kSeccomp || check.name == kLandlock;
+    const bool costs =
+        grade == Grade::kLandlock ? is_part : check.without && *check.without < grade;
+    if (costs) return &check;
+  }
+  return nullptr;
+}
+
+Result<Grade> ChooseGrade(const std::vector<HostCheck>& checks, const GradeWish& wish) {
+  const Grade minimum = wish.minimum;
+  if (wish.wanted && *wish.wanted < minimum) {
+    const std::string_view wanted = GradeName(*wish.wanted);
+    return Error(ErrorKind::kInvalid,
+                 fmt::format("isolation {} is asked for and min-isolation is {}\nfix: accept it "
+                             "with --min-isolation={}",
+                             wanted, GradeName(minimum), wanted));
+  }
+  const Grade best = BestGrade(checks);
+  if (!wish.wanted && best >= minimum && best != Grade::kNone) return best;
+  const Grade needed = std::max(wish.wanted.value_or(minimum), minimum);
+  if (wish.wanted == Grade::kNone) return Grade::kNone;
+  // Without a wish there is something between us and the weakest real grade.
+  const HostCheck* missing = MissingFor(checks, std::max(needed, Grade::kLandlock));
+  if (missing == nullptr) return needed;
+  std::string fix = missing->fix;
+  if (!wish.wanted && best == Grade::kLandlock)
+    fix += "; or accept it with --min-isolation=landlock";
+  if (!wish.wanted && minimum == Grade::kNone) fix += "; or ask for none with --isolation=none";
+  return Error(ErrorKind::kUnavailable,
+               fmt::format("isolation {} is needed and this host gives {}: {}: {}\nfix: {}",
+                           GradeName(std::max(needed, Grade::kLandlock)), GradeName(best),
+                           missing->name, missing->found, fix));
 }
 
 }  // namespace polybox::jail

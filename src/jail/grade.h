@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "sys/host_facts.h"
 
 namespace polybox::jail {
@@ -19,6 +20,11 @@ enum class Grade {
               ///< cgroups.
   kFull,      ///< Namespaces, cgroups, seccomp and a host uid of its own for every slot.
 };
+
+/// Whether guests live in namespaces of their own.
+constexpr bool HasNamespaces(Grade grade) {
+  return grade >= Grade::kRootless;
+}
 
 std::string_view GradeName(Grade grade);
 std::optional<Grade> ParseGrade(std::string_view name);
@@ -40,5 +46,18 @@ std::vector<HostCheck> CheckHost(const sys::HostFacts& facts);
 
 /// The best grade this host can give: that of its weakest check.
 Grade BestGrade(const std::vector<HostCheck>& checks);
+
+/// The first thing that is missing for `grade`; null when the host can give it.
+const HostCheck* MissingFor(const std::vector<HostCheck>& checks, Grade grade);
+
+struct GradeWish {
+  /// Below it nothing runs.
+  Grade minimum = Grade::kRootless;
+  /// Nothing means the best that the host gives; that is never kNone, which must be asked for.
+  std::optional<Grade> wanted;
+};
+
+/// The grade to run in, or what is missing and what to do about it.
+Result<Grade> ChooseGrade(const std::vector<HostCheck>& checks, const GradeWish& wish);
 
 }  // namespace polybox::jail

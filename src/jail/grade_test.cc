@@ -47,8 +47,17 @@ TEST(Grade, IsThatOfTheWeakestPrimitive) {
        },
        Grade::kNone},
       {"no landlock alone", [](sys::HostFacts& f) { f.landlock_abi = 0; }, Grade::kFull},
+      {"no user namespaces, a Landlock that is too old",
+       [](sys::HostFacts& f) {
+         f.namespaces.user.error = EPERM;
+         f.landlock_abi = 2;
+       },
+       Grade::kNone},
       {"no overlayfs", [](sys::HostFacts& f) { f.namespaces.overlayfs.error = EPERM; },
        Grade::kFull},
+      {"/usr on two overlays", [](sys::HostFacts& f) { f.namespaces.tree_overlay.error = EINVAL; },
+       Grade::kFull},
+      {"no device nodes", [](sys::HostFacts& f) { f.devices.error = EPERM; }, Grade::kFull},
       {"no seccomp", [](sys::HostFacts& f) { f.seccomp.error = EINVAL; }, Grade::kNone},
   };
   for (const Case& c : cases) {
@@ -71,6 +80,95 @@ TEST(Grade, WhatIsMissingSaysWhatItCostsAndHowToFixIt) {
     EXPECT_FALSE(check.cost.empty()) << check.name;
     EXPECT_FALSE(check.fix.empty()) << check.name;
   }
+}
+
+sys::HostFacts LockedDownPod() {
+  sys::HostFacts facts = IdealHost();
+  facts.root = false;
+  facts.namespaces.user.error = EPERM;
+  facts.cgroups.writable = {};
+  return facts;
+}
+
+sys::HostFacts PoorHost() {
+  sys::HostFacts facts = LockedDownPod();
+  facts.landlock_abi = 2;
+  return facts;
+}
+
+struct Choice {
+  sys::HostFacts (*host)();
+  GradeWish wish;
+  /// The grade, or the beginning of the refusal.
+  const char* outcome;
+  /// The end of the refusal.
+  const char* fix = "";
+};
+
+std::string Outcome(const Result<Grade>& chosen) {
+  return chosen.ok() ? std::string(GradeName(*chosen)) : chosen.error().message();
+}
+
+TEST(Grade, IsChosenByTheHostAndTheSettings) {
+  const Choice choices[] = {
+      {IdealHost, {Grade::kRootless, {}}, "full"},
+      {IdealHost, {Grade::kNone, {}}, "full"},
+      {IdealHost, {Grade::kRootless, Grade::kRootless}, "rootless"},
+      {IdealHost, {Grade::kLandlock, Grade::kLandlock}, "landlock"},
+      {IdealHost, {Grade::kNone, Grade::kNone}, "none"},
+      {IdealHost,
+       {Grade::kRootless, Grade::kLandlock},
+       "isolation landlock is asked for and min-isolation is rootless",
+       "--min-isolation=landlock"},
+      {IdealHost,
+       {Grade::kLandlock, Grade::kNone},
+       "isolation none is asked for and min-isolation is landlock",
+       "--min-isolation=none"},
+      {LockedDownPod,
+       {Grade::kRootless, {}},
+       "isolation rootless is needed and this host gives landlock: user namespaces: Operation not "
+       "permitted",
+       "or accept it with --min-isolation=landlock"},
+      {LockedDownPod, {Grade::kLandlock, {}}, "landlock"},
+      {LockedDownPod, {Grade::kNone, {}}, "landlock"},
+      {LockedDownPod,
+       {Grade::kLandlock, Grade::kFull},
+       "isolation full is needed and this host gives landlock: user namespaces",
+       "kernel.apparmor_restrict_unprivileged_userns to 0"},
+      {PoorHost,
+       {Grade::kLandlock, {}},
+       "isolation landlock is needed and this host gives none: landlock: ABI 2, which does not "
+       "cover truncation: 3 is needed",
+       "with landlock in the lsm= list"},
+      {PoorHost,
+       {Grade::kNone, {}},
+       "isolation landlock is needed and this host gives none: landlock",
+       "or ask for none with --isolation=none"},
+      {PoorHost, {Grade::kNone, Grade::kNone}, "none"},
+  };
+  for (const Choice& choice : choices) {
+    const std::string outcome = Outcome(ChooseGrade(CheckHost(choice.host()), choice.wish));
+    EXPECT_TRUE(outcome.starts_with(choice.outcome)) << outcome << " instead of " << choice.outcome;
+    EXPECT_TRUE(outcome.ends_with(choice.fix)) << outcome << " instead of " << choice.fix;
+  }
+}
+
+TEST(Grade, WithoutNamespacesOnHandLandlockCanStillBeMissing) {
+  sys::HostFacts facts = IdealHost();
+  facts.landlock_abi = 0;
+  const auto chosen = ChooseGrade(CheckHost(facts), {Grade::kLandlock, Grade::kLandlock});
+  EXPECT_TRUE(
+      Outcome(chosen).starts_with("isolation landlock is needed and this host gives full: "
+                                  "landlock: not in this kernel, or off"))
+      << Outcome(chosen);
+}
+
+TEST(Grade, ALandlockThatDoesNotCoverSignalsSaysSo) {
+  sys::HostFacts facts = IdealHost();
+  facts.landlock_abi = 4;
+  const std::vector<HostCheck> checks = CheckHost(facts);
+  EXPECT_TRUE(Named(checks, "landlock").ok);
+  EXPECT_EQ(Named(checks, "landlock").found, "ABI 4, which does not cover signals as 6 does");
 }
 
 TEST(Grade, NamesAreReadBack) {

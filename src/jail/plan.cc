@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <sys/mount.h>
 
+#include "jail/bare_plan.h"
+
 namespace polybox::jail {
 namespace {
 
@@ -15,12 +17,15 @@ constexpr std::uint64_t kPlain = MS_NOSUID | MS_NODEV;
 // When something was last read tells a later guest about an earlier one.
 constexpr std::uint64_t kScratch = kPlain | MS_NOATIME;
 
-// The root only holds mount points and a few small files.
-constexpr std::uint64_t kRootBytes = 1 << 20;
+// The root only holds mount points, a few small files, and copies of some of the host's.
+constexpr std::uint64_t kRootBytes = 4 << 20;
 constexpr std::uint64_t kRootInodes = 4096;
 // Enough for the semaphores and queues of multiprocessing, which live there.
 constexpr std::uint64_t kSharedMemoryBytes = 16 << 20;
 constexpr std::uint64_t kSharedMemoryInodes = 1024;
+
+// Where the slot's own device nodes are until each is in its place.
+constexpr const char* kDeviceStage = "devices";
 
 // Who is who in the jail. No name here is the host's.
 constexpr const char* kPasswd =
@@ -47,7 +52,7 @@ std::vector<Tree> WithoutRepeats(std::vector<Tree> trees) {
       return IsInside(tree.target, parent.target) && IsInside(tree.source, parent.source) &&
              tree.target.substr(parent.target.size()) == tree.source.substr(parent.source.size());
     });
-    if (!shown) kept.push_back(std::move(tree));
+    if (!shown || tree.is_mount) kept.push_back(std::move(tree));
   }
   return kept;
 }
@@ -83,22 +88,40 @@ Operation Tmpfs(const Scratch& scratch) {
   return operation;
 }
 
-bool IsDevice(const Tree& tree) {
-  return tree.target.starts_with("/dev/");
+/// The host's own inode. Read-only: its times would be a word to other guests. Writing to a device
+/// still works.
+Operation Bind(const Tree& tree) {
+  Operation bind = Make(OperationKind::kBind, Relative(tree.target), tree.source);
+  bind.is_file = tree.is_file;
+  bind.flags = MS_RDONLY | (IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain);
+  return bind;
 }
 
 void AddTrees(const Spec& spec, Plan& plan) {
   for (const Tree& tree : WithoutRepeats(spec.trees)) {
-    Operation bind = Make(OperationKind::kBind, Relative(tree.target), tree.source);
-    bind.is_file = tree.is_file;
-    // Read-only for a device as well: its times would be a word to other guests. Writing to it
-    // still works.
-    bind.flags = MS_RDONLY | (IsDevice(tree) ? MS_NOSUID | MS_NOEXEC : kPlain);
+    const bool made = spec.privileged && spec.own_devices && IsDevice(tree);
+    if (made) {
+      plan.devices.push_back(tree.source);
+      continue;
+    }
+    Operation bind = Bind(tree);
+    bind.own = !IsDevice(tree);
     if (spec.privileged) {
       bind.tree = static_cast<std::int32_t>(plan.trees.size());
       plan.trees.push_back(tree);
     }
     plan.operations.push_back(std::move(bind));
+  }
+}
+
+void AddOwnDevices(Plan& plan) {
+  if (plan.devices.empty()) return;
+  Operation stage = Make(OperationKind::kStage, kDeviceStage);
+  stage.tree = static_cast<std::int32_t>(plan.trees.size());
+  plan.operations.push_back(std::move(stage));
+  for (const std::string& path : plan.devices) {
+    const std::string node = kDeviceStage + path.substr(path.rfind('/'));
+    plan.operations.push_back(Bind({node, path, true, false}));
   }
 }
 
@@ -134,6 +157,7 @@ void AddScratch(const Spec& spec, Plan& plan) {
 }  // namespace
 
 Plan MakePlan(const Spec& spec) {
+  if (!HasNamespaces(spec.grade)) return MakeBarePlan(spec);
   Plan plan;
   Operation root = Make(OperationKind::kRoot);
   root.bytes = kRootBytes;
@@ -142,6 +166,7 @@ Plan MakePlan(const Spec& spec) {
   plan.operations.push_back(Make(OperationKind::kKeepProc, ".kept"));
   plan.operations.push_back(Make(OperationKind::kDirectory, "proc"));
   AddTrees(spec, plan);
+  AddOwnDevices(plan);
   for (const auto& [target, source] : spec.symlinks) {
     plan.operations.push_back(Make(OperationKind::kSymlink, Relative(target), source));
   }
@@ -168,8 +193,11 @@ std::string Describe(const Operation& operation) {
     case OperationKind::kFile:
       return fmt::format("file /{}", operation.target);
     case OperationKind::kBind:
-      return fmt::format("show {}{}/{} from {}{}", read_only, no_exec, operation.target,
-                         operation.source, operation.tree < 0 ? "" : " by descriptor");
+      return fmt::format("show {}{}/{} from {}{}{}", read_only, no_exec, operation.target,
+                         operation.source, operation.tree < 0 ? "" : " by descriptor",
+                         !operation.own      ? ""
+                         : operation.is_file ? ", copied"
+                                             : ", through an overlay");
     case OperationKind::kTmpfs:
       return fmt::format("scratch {}/{} {} {} inodes mode {:o}", no_exec, operation.target,
                          FormatBytes(Bytes(operation.bytes)), operation.inodes, operation.mode);
@@ -183,6 +211,8 @@ std::string Describe(const Operation& operation) {
       return fmt::format("host name {}", operation.source);
     case OperationKind::kEgress:
       return "loopback with the egress listener";
+    case OperationKind::kStage:
+      return fmt::format("stage {} of its own", operation.target);
   }
   return "unknown";
 }
@@ -190,6 +220,9 @@ std::string Describe(const Operation& operation) {
 std::string Describe(const Plan& plan) {
   std::string text;
   for (const Operation& operation : plan.operations) text += Describe(operation) + "\n";
+  for (const init::PathRule& rule : plan.rules) {
+    text += fmt::format("allow {}: {}\n", rule.path, DescribeRights(rule.rights));
+  }
   return text;
 }
 

@@ -15,6 +15,10 @@ struct Plan {
   /// Host paths to open as detached trees and to send along, in the order of the operations' `tree`
   /// indexes. Empty in grades where the slot init binds paths itself.
   std::vector<Tree> trees;
+  /// What Landlock allows, in the grade that is made of it.
+  std::vector<init::PathRule> rules;
+  /// Host paths of the devices to make anew and to send along after the trees, all in one.
+  std::vector<std::string> devices;
 };
 
 Plan MakePlan(const Spec& spec);

@@ -27,11 +27,12 @@ TEST(Plan, IsTheListOfStepsInOrder) {
             R"(new root
 keep the host's /proc, covered, at /.kept
 directory /proc
-show read-only noexec /dev/null from /dev/null by descriptor
-show read-only /etc/ld.so.cache from /etc/ld.so.cache by descriptor
-show read-only /home/user/.tool/1.2 from /home/user/.tool/1.2 by descriptor
-show read-only /packages from /var/sets/node by descriptor
-show read-only /usr from /usr by descriptor
+show read-only /etc/ld.so.cache from /etc/ld.so.cache by descriptor, copied
+show read-only /home/user/.tool/1.2 from /home/user/.tool/1.2 by descriptor, through an overlay
+show read-only /packages from /var/sets/node by descriptor, through an overlay
+show read-only /usr from /usr by descriptor, through an overlay
+stage devices of its own
+show read-only noexec /dev/null from devices/null
 link /bin -> usr/bin
 link /lib64 -> usr/lib64
 file /.empty
@@ -58,7 +59,40 @@ TEST(Plan, WithoutPrivilegeTheSlotBindsPathsItself) {
   spec.privileged = false;
   const Plan plan = MakePlan(spec);
   EXPECT_TRUE(plan.trees.empty());
+  EXPECT_TRUE(plan.devices.empty());
   for (const init::Operation& operation : plan.operations) EXPECT_EQ(operation.tree, -1);
+}
+
+TEST(Plan, WithoutDevicesOfItsOwnTheSlotGetsTheHosts) {
+  Spec spec = SampleSpec();
+  spec.own_devices = false;
+  const std::string text = Describe(MakePlan(spec));
+  EXPECT_NE(text.find("show read-only noexec /dev/null from /dev/null by descriptor\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("devices"), std::string::npos) << text;
+}
+
+TEST(Plan, NoTreeOfTheHostIsShownWithItsOwnInodes) {
+  for (const bool privileged : {true, false}) {
+    Spec spec = SampleSpec();
+    spec.privileged = privileged;
+    for (const init::Operation& operation : MakePlan(spec).operations) {
+      if (operation.kind != init::OperationKind::kBind) continue;
+      const bool device = operation.flags & MS_NOEXEC;
+      EXPECT_EQ(operation.own, !device) << Describe(operation);
+    }
+  }
+}
+
+TEST(Plan, WhatIsMountedBelowATreeIsShownAfterIt) {
+  Spec spec = SampleSpec();
+  spec.trees.push_back({"/usr/local", "/usr/local", false, true});
+  const std::string text = Describe(MakePlan(spec));
+  const std::size_t parent = text.find("show read-only /usr from");
+  const std::size_t child = text.find("show read-only /usr/local from /usr/local by descriptor");
+  ASSERT_NE(child, std::string::npos) << text;
+  EXPECT_LT(parent, child);
 }
 
 TEST(Plan, NothingOfTheHostIsWritableOrGrantsPrivileges) {
@@ -75,7 +109,12 @@ TEST(Plan, TreeIndexesFollowTheTrees) {
   const Plan plan = MakePlan(SampleSpec());
   for (const init::Operation& operation : plan.operations) {
     if (operation.tree < 0) continue;
-    EXPECT_EQ(plan.trees.at(static_cast<std::size_t>(operation.tree)).source, operation.source);
+    const auto index = static_cast<std::size_t>(operation.tree);
+    if (operation.kind == init::OperationKind::kStage) {
+      EXPECT_EQ(index, plan.trees.size()) << "they come last";
+      continue;
+    }
+    EXPECT_EQ(plan.trees.at(index).source, operation.source);
   }
 }
 

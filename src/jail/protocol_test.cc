@@ -18,6 +18,7 @@ Setup SampleSetup() {
                               .is_file = true});
   setup.seccomp = std::string("\0\1\2", 3);
   setup.has_root = true;
+  setup.bare = {Walls::kLandlock, "/home", 7, true, {{"/usr", 5}, {"tmp", 6}}};
   return setup;
 }
 
@@ -27,6 +28,11 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_EQ(setup.operations, SampleSetup().operations);
   EXPECT_EQ(setup.seccomp, SampleSetup().seccomp);
   EXPECT_TRUE(setup.has_root);
+  EXPECT_EQ(setup.bare.walls, Walls::kLandlock);
+  EXPECT_EQ(setup.bare.home, "/home");
+  EXPECT_EQ(setup.bare.uid, 7U);
+  EXPECT_TRUE(setup.bare.closed_trees);
+  EXPECT_EQ(setup.bare.rules, SampleSetup().bare.rules);
 
   init::Run sent;
   sent.argv = {"/bin/sh", "", "-c"};

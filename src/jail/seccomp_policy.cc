@@ -143,11 +143,34 @@ void ReadNumbers(Reader& reader, Seen& seen) {
   }
 }
 
-void ReadPolicy(Reader& reader, sys::SeccompRules& out) {
+/// The rules that take the place of others where there are no namespaces.
+void ReadStricter(Reader& reader, const Seen& seen, std::vector<sys::SeccompRule>& out) {
+  Seen again;
+  again.numbers = seen.numbers;
+  Reader landlock = reader.Sub("landlock");
+  for (Reader& group : landlock.SubList("group")) ReadGroup(group, again, out);
+  for (const auto& [call, group] : again.group_of_call) {
+    if (!seen.group_of_call.contains(call)) {
+      reader.Conflict("landlock", fmt::format("no other group names {}", call));
+    }
+  }
+}
+
+void Replace(const std::vector<sys::SeccompRule>& stricter, std::vector<sys::SeccompRule>& rules) {
+  for (sys::SeccompRule& rule : rules) {
+    const auto found = std::ranges::find(stricter, rule.syscall, &sys::SeccompRule::syscall);
+    if (found != stricter.end()) rule = *found;
+  }
+}
+
+void ReadPolicy(Reader& reader, Grade grade, sys::SeccompRules& out) {
   Seen seen;
   ReadAction(reader, out.otherwise, "otherwise");
   ReadNumbers(reader, seen);
   for (Reader& group : reader.SubList("group")) ReadGroup(group, seen, out.rules);
+  std::vector<sys::SeccompRule> stricter;
+  ReadStricter(reader, seen, stricter);
+  if (!HasNamespaces(grade)) Replace(stricter, out.rules);
   for (const auto& [call, number] : seen.numbers) {
     if (!seen.group_of_call.contains(call)) {
       reader.Conflict("numbers", fmt::format("no group names {}", call));
@@ -157,21 +180,22 @@ void ReadPolicy(Reader& reader, sys::SeccompRules& out) {
 
 }  // namespace
 
-Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::string& file) {
+Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::string& file,
+                                             Grade grade) {
   POLYBOX_ASSIGN_OR_RETURN(const schema::Table table, schema::ParseToml(text, file));
   schema::Problems problems(file);
   sys::SeccompRules rules;
   {
     Reader reader(table, problems);
-    ReadPolicy(reader, rules);
+    ReadPolicy(reader, grade, rules);
   }
   POLYBOX_RETURN_IF_ERROR(problems.ToStatus());
   return rules;
 }
 
-Result<sys::SeccompRules> BuiltinSeccompRules() {
+Result<sys::SeccompRules> BuiltinSeccompRules(Grade grade) {
   const EmbeddedFile& file = PolicyFiles()[0];
-  return ParseSeccompPolicy(file.content, std::string(file.name));
+  return ParseSeccompPolicy(file.content, std::string(file.name), grade);
 }
 
 }  // namespace polybox::jail

@@ -7,6 +7,7 @@
 
 #include "base/embedded_file.h"
 #include "base/result.h"
+#include "jail/grade.h"
 #include "sys/seccomp.h"
 
 namespace polybox::jail {
@@ -15,9 +16,10 @@ namespace polybox::jail {
 std::span<const EmbeddedFile> PolicyFiles();
 
 /// Every problem of the file is in the error, one per line: `file:line: ...`.
-Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::string& file);
+Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::string& file,
+                                             Grade grade = Grade::kFull);
 
-/// The policy that every guest runs under.
-Result<sys::SeccompRules> BuiltinSeccompRules();
+/// The policy that every guest of this grade runs under; guests of kNone run under none.
+Result<sys::SeccompRules> BuiltinSeccompRules(Grade grade = Grade::kFull);
 
 }  // namespace polybox::jail

@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "sys/testing/filtered_child.h"
@@ -301,6 +302,43 @@ TEST(SeccompPolicy, MistakesAreNamedWithFileAndLine) {
     EXPECT_NE(rules.error().message().find(expected), std::string::npos) << rules.error().message();
     EXPECT_TRUE(rules.error().message().starts_with("p.toml:")) << rules.error().message();
   }
+}
+
+TEST(SeccompPolicy, WithoutNamespacesThereAreNoSocketsAndNoIpcObjects) {
+  const auto rules = BuiltinSeccompRules(Grade::kLandlock);
+  ASSERT_TRUE(rules.ok()) << rules.error().message();
+  EXPECT_EQ(rules->rules.size(), Rules().rules.size());
+  const auto program = sys::CompileSeccomp(*rules);
+  ASSERT_TRUE(program.ok()) << program.error().message();
+  const auto call = [&](long number, long first, long second, long third) {
+    return RunFiltered(&program.value(), [=] { return ErrnoOf(number, first, second, third); });
+  };
+  for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_VSOCK}) {
+    EXPECT_EQ(call(SYS_socket, family, SOCK_STREAM, 0), FailsWith(EAFNOSUPPORT)) << family;
+  }
+  EXPECT_EQ(call(SYS_shmget, 1, 4096, 01600), FailsWith(ENOSYS));
+  EXPECT_EQ(call(SYS_setpriority, PRIO_USER, 0, 19), FailsWith(EPERM));
+  EXPECT_EQ(call(SYS_setpriority, PRIO_PROCESS, 1, 19), FailsWith(EPERM));
+  EXPECT_EQ(call(SYS_setpriority, PRIO_PROCESS, 0, 19), FailsWith(0));
+}
+
+TEST(SeccompPolicy, AStricterRuleForACallThatNoGroupNamesIsRefused) {
+  const auto rules = ParseSeccompPolicy(R"(otherwise = "ENOSYS"
+[[group]]
+name = "a"
+reason = "r"
+action = "allow"
+calls = ["read"]
+[[landlock.group]]
+name = "b"
+reason = "r"
+action = "EPERM"
+calls = ["write"]
+)",
+                                        "x.toml");
+  ASSERT_FALSE(rules.ok());
+  EXPECT_NE(rules.error().message().find("no other group names write"), std::string::npos)
+      << rules.error().message();
 }
 
 }  // namespace

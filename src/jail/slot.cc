@@ -1,29 +1,32 @@
 #include "jail/slot.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <fcntl.h>
 #include <mutex>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <linux/mount.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/files.h"
 #include "base/scope_exit.h"
+#include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
 #include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/trees.h"
 #include "jail/watch.h"
+#include "sys/own_tasks.h"
 
 namespace polybox::jail {
 namespace {
@@ -43,7 +46,7 @@ struct Started {
 };
 
 /// Starts the slot init with its end of the socket as descriptor 3.
-Result<Started> StartInit() {
+Result<Started> StartInit(Grade grade) {
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -73,7 +76,9 @@ Result<Started> StartInit() {
   posix_spawnattr_setsigmask(&attributes, &no_signals);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   std::string name = "polybox-slot";
-  std::array<char*, 2> argv = {name.data(), nullptr};
+  std::string argument = "without-namespaces";
+  char* second = HasNamespaces(grade) ? nullptr : argument.data();
+  std::array<char*, 3> argv = {name.data(), second, nullptr};
   std::array<char*, 1> env = {nullptr};
   pid_t pid = -1;
   const std::string path = "/proc/self/fd/4";
@@ -106,19 +111,36 @@ Status MapIds(pid_t pid, bool privileged, unsigned number) {
   return WriteMap(pid, "gid_map", fmt::format("65534 {} 1\n", ::getegid()));
 }
 
-/// A detached copy of a part of the host's file tree, with the flags that guests see it with.
-Result<UniqueFd> OpenTree(const Tree& tree, bool is_device) {
-  UniqueFd fd(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, tree.source.c_str(),
-                                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
-  if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
-  mount_attr attributes{};
-  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_RDONLY;
-  attributes.attr_set |= is_device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
-  if (::syscall(SYS_mount_setattr, fd.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes,
-                sizeof attributes) != 0) {
-    return Error::FromErrno("make read-only " + tree.source);
+struct Prepared {
+  Plan plan;
+  /// What goes along with the plan.
+  std::vector<UniqueFd> trees;
+  /// What guests share with the host although they should not, and why.
+  std::vector<std::string> shared;
+};
+
+/// The plan for this host, with the parts that only we can make.
+Result<Prepared> Prepare(Spec spec) {
+  Prepared prepared;
+  spec.trees = WithSubmounts(spec.trees, ReadFile("/proc/self/mountinfo").value_or(""));
+  prepared.plan = MakePlan(spec);
+  UniqueFd devices;
+  if (!prepared.plan.devices.empty()) {
+    Result<UniqueFd> made = MakeDevices(prepared.plan.devices);
+    if (made.ok()) {
+      devices = std::move(made).value();
+    } else {
+      prepared.shared.push_back("/dev: " + made.error().message());
+      spec.own_devices = false;
+      prepared.plan = MakePlan(spec);
+    }
   }
-  return fd;
+  for (const Tree& tree : prepared.plan.trees) {
+    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree));
+    prepared.trees.push_back(std::move(fd));
+  }
+  if (devices.valid()) prepared.trees.push_back(std::move(devices));
+  return prepared;
 }
 
 std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup) {
@@ -139,6 +161,16 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
   // Per uid and user namespace: the slot's own. With a cgroup, that counts better.
   if (!has_cgroup) all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
   return all;
+}
+
+/// Where guests have our uid without a user namespace of their own, the kernel counts all that this
+/// user runs.
+RunLimits WithOwnTasks(RunLimits limits) {
+  rlimit now{};
+  ::getrlimit(RLIMIT_NPROC, &now);
+  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(now.rlim_max, INT64_MAX));
+  limits.processes = std::min(limits.processes + sys::CountOwnTasks(), most);
+  return limits;
 }
 
 std::string Sentence(const init::Failed& failed, const std::string& step) {
@@ -193,15 +225,29 @@ Slot::Slot(Slot&& other) noexcept
       cgroup_(std::move(other.cgroup_)),
       live_(std::move(other.live_)),
       egress_(std::move(other.egress_)),
+      home_(std::move(other.home_)),
+      places_(std::move(other.places_)),
+      shares_uid_(other.shares_uid_),
       steps_(std::move(other.steps_)),
+      shared_(std::move(other.shared_)),
       disk_(other.disk_),
       inodes_(other.inodes_) {}
 
 Slot::~Slot() {
   if (pid_ < 0) return;
   socket_.reset();
+  if (home_) AwaitEnd();
   ::kill(pid_, SIGKILL);  // its pod goes with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Slot::AwaitEnd() const {
+  // It gives up after ten seconds itself, and then there is the scratch space.
+  constexpr int kMostMilliseconds = 20'000;
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd polled = {pidfd.get(), POLLIN, 0};
+  while (pidfd.valid() && ::poll(&polled, 1, kMostMilliseconds) < 0 && errno == EINTR) {
   }
 }
 
@@ -211,7 +257,7 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(cgroup,
                              options.cgroups->MakeSlot(fmt::format("slot-{}", options.number)));
   }
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit());
+  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
@@ -219,33 +265,68 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
 
 Status Slot::SetUp(const SlotOptions& options) {
   POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
-  POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
+  init::Setup setup;
+  if (HasNamespaces(options.spec.grade)) {
+    POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec.privileged, options.number));
+    setup.has_root = options.spec.privileged;
+  } else {
+    POLYBOX_RETURN_IF_ERROR(UseScratchHome(options, setup));
+  }
   if (cgroup_) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
     POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
   }
-  const Plan plan = MakePlan(options.spec);
-  std::vector<UniqueFd> owned;
+  POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
+  const Plan& plan = prepared.plan;
+  shared_ = std::move(prepared.shared);
   std::vector<int> trees;
-  for (const Tree& tree : plan.trees) {
-    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree, tree.target.starts_with("/dev/")));
-    trees.push_back(fd.get());
-    owned.push_back(std::move(fd));
-  }
+  for (const UniqueFd& tree : prepared.trees) trees.push_back(tree.get());
   for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
   const auto filter = options.seccomp.instructions();
-  init::Setup setup;
   setup.operations = plan.operations;
+  setup.bare.rules = plan.rules;
   setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   setup.fail_at = options.fail_at;
-  setup.has_root = options.spec.privileged;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
-  POLYBOX_RETURN_IF_ERROR(AwaitBuilt());
+  POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
   disk_ = options.spec.scratch;
   inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
   POLYBOX_RETURN_IF_ERROR(AskForPod());
   return AwaitPod();
+}
+
+Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
+  const Spec& spec = options.spec;
+  const bool own_uid = spec.privileged;
+  POLYBOX_ASSIGN_OR_RETURN(
+      ScratchHome home,
+      ScratchHome::Make(options.number, own_uid ? Visitors::kOtherUids : Visitors::kNobody));
+  home_.emplace(std::move(home));
+  places_ = PlacesIn(spec, home_->path());
+  shares_uid_ = !own_uid;
+  setup.bare.walls =
+      spec.grade == Grade::kLandlock ? init::Walls::kLandlock : init::Walls::kNothing;
+  setup.bare.home = home_->path();
+  setup.bare.uid = own_uid ? SlotUid(options.number) + 1 : 0;
+  setup.bare.closed_trees = own_uid && HasClosedTrees(spec.trees);
+  return {};
+}
+
+Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, "build: the slot init is gone");
+  }
+  init::Built built;
+  if (!init::Decode(received.bytes, built)) return ToError("build", received);
+  KeepEgress(received);
+  for (const init::SharedTree& tree : built.shared) {
+    const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
+    shared_.push_back(
+        fmt::format("/{}: {}", operation.target, std::generic_category().message(tree.error)));
+  }
+  return {};
 }
 
 Status Slot::AwaitDone(const std::string& intent) const {
@@ -257,17 +338,20 @@ Status Slot::AwaitDone(const std::string& intent) const {
   return ToError(intent, received);
 }
 
-Status Slot::AwaitBuilt() {
+Status Slot::AwaitDoneWithEgress(const std::string& intent) {
   init::Received received;
   if (!init::Receive(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, "build: the slot init is gone");
+    return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
   }
-  if (init::KindOf(received.bytes) != init::MessageKind::kDone) return ToError("build", received);
-  if (received.fds.size() == 1) {
-    egress_ = UniqueFd(received.fds[0]);
-    received.fds.clear();
-  }
+  if (init::KindOf(received.bytes) != init::MessageKind::kDone) return ToError(intent, received);
+  KeepEgress(received);
   return {};
+}
+
+void Slot::KeepEgress(init::Received& received) {
+  if (received.fds.size() != 1) return;
+  egress_ = UniqueFd(received.fds[0]);
+  received.fds.clear();
 }
 
 Error Slot::ToError(const std::string& intent, const init::Received& received) const {
@@ -318,7 +402,7 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
   const UniqueFd content(::memfd_create("polybox-files", MFD_CLOEXEC));
   if (!content.valid()) return Error::FromErrno("make a memfd for the files");
   init::Files message;
-  message.directory = kWorkDirectory;
+  message.directory = places_.work;
   for (const InputFile& file : files) {
     message.files.push_back({file.name, file.mode, file.content.size()});
     POLYBOX_RETURN_IF_ERROR(WriteAll(content.get(), file.content).In("pack " + file.name));
@@ -391,14 +475,17 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   Result<Outcome> outcome = RunInPod(request);
   set_running(false);
   live_->socket.reset();
+  // Where no kernel does it, the rest of its tree is ended before anyone learns of the end.
+  if (home_ && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
   return outcome;
 }
 
 Result<Outcome> Slot::RunInPod(const RunRequest& request) {
+  const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
   const init::Run run = {.argv = request.argv,
                          .env = request.env,
                          .directory = request.directory,
-                         .limits = ResourceLimits(request.limits, cgroup_.has_value())};
+                         .limits = ResourceLimits(counted, cgroup_.has_value())};
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};
@@ -409,7 +496,8 @@ Result<Outcome> Slot::RunInPod(const RunRequest& request) {
       errno != EPIPE && errno != ECONNRESET) {
     return Error::FromErrno("send the run");
   }
-  const Watched watched = WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr);
+  const Watched watched =
+      WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr, request.attendant);
   const auto wall = std::chrono::steady_clock::now() - begin;
   Result<Outcome> outcome =
       watched == Watched::kWord
@@ -482,7 +570,7 @@ Status Slot::Reset() {
   // Both at once where nothing must happen in between: the slot init need not wait for us.
   const bool renews = cgroup_ && cgroup_->capabilities().renews;
   if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod());
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("wipe"));
+  POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {
     POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
     POLYBOX_RETURN_IF_ERROR(AskForPod());

@@ -14,8 +14,11 @@
 #include "base/unique_fd.h"
 #include "base/units.h"
 #include "jail/init/messages.h"
+#include "jail/init/protocol.h"
 #include "jail/outcome.h"
+#include "jail/scratch_home.h"
 #include "jail/spec.h"
+#include "jail/watch.h"
 #include "sys/cgroup.h"
 #include "sys/seccomp.h"
 
@@ -48,12 +51,14 @@ struct RunRequest {
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
+  /// Borrowed; called on the thread of Run() while the guest runs. May be null.
+  Attendant* attendant = nullptr;
 };
 
 struct InputFile {
   /// Relative to the working directory; directories are made.
   std::string name;
-  /// With S_IFLNK in the mode: where the link points.
+  /// With S_IFLNK in the mode: where the link points. With S_IFDIR there is none.
   std::string content;
   std::uint32_t mode = 0644;
 };
@@ -78,7 +83,8 @@ class Slot {
   /// Ends the slot and all that runs in it.
   ~Slot();
 
-  /// The listener of a spec with egress, for net::EgressProxy; empty the second time.
+  /// The listener of a spec with egress, for net::EgressProxy. There is a new one after each
+  /// Reset(), in a new network namespace; the last one leads nowhere then. Empty the second time.
   UniqueFd TakeEgress() { return std::move(egress_); }
 
   /// Before a run: puts the files into the working directory.
@@ -97,6 +103,11 @@ class Slot {
   /// Any thread.
   void Signal(int number) const;
   pid_t pid() const { return pid_; }
+  /// Where its guests find things.
+  const Places& places() const { return places_; }
+  /// What guests of this slot share with the host and other slots because it could not be parted,
+  /// each with the reason: locks and watches on it are seen there.
+  const std::vector<std::string>& shared() const { return shared_; }
 
  private:
   struct Live;
@@ -104,10 +115,17 @@ class Slot {
   Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup);
 
   Status SetUp(const SlotOptions& options);
+  /// In grades without namespaces: the slot's directory, and whose the guests are.
+  Status UseScratchHome(const SlotOptions& options, init::Setup& setup);
+  /// Waits for the slot init to end those below it, where no kernel does.
+  void AwaitEnd() const;
+  /// Waits until the root is built, and takes note of what could not be parted.
+  Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
-  /// The same for the plan, which may bring the egress listener along.
-  Status AwaitBuilt();
+  /// The same for an answer that may bring the egress listener along.
+  Status AwaitDoneWithEgress(const std::string& intent);
+  void KeepEgress(init::Received& received);
   Error ToError(const std::string& intent, const init::Received& received) const;
   /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
   Status AskForPod();
@@ -129,8 +147,14 @@ class Slot {
   std::optional<sys::SlotCgroup> cgroup_;
   std::unique_ptr<Live> live_;
   UniqueFd egress_;
+  /// In grades without namespaces.
+  std::optional<ScratchHome> home_;
+  Places places_;
+  /// What the kernel counts with the processes of a guest, because they have its uid.
+  bool shares_uid_ = false;
   /// For naming the step that failed.
   std::vector<std::string> steps_;
+  std::vector<std::string> shared_;
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;

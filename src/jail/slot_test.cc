@@ -6,10 +6,12 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -171,6 +173,120 @@ TEST_F(FullSlot, ADirectoryIsHandedOutAsTheRunLeftIt) {
   EXPECT_EQ(Shell("cat out/late; ls").out, "alias\nlink\nout\n") << "the slot works on";
 }
 
+TEST_F(FullSlot, AnInputFileReplacesWhateverAGuestPutInItsPlace) {
+  const Ran first = Shell("mkfifo pipe; ln -s /usr/bin/env link; echo old > file; chmod 000 file");
+  ASSERT_EQ(first.outcome.exit_code, 0) << first.err;
+  ASSERT_TRUE(
+      slot_->PutFiles({{"pipe", "a", 0644}, {"link", "b", 0644}, {"file", "c", 0644}}).ok());
+  EXPECT_EQ(Shell("cat pipe link file; find . -type f | wc -l").out, "abc3\n");
+}
+
+constexpr const char* kScratchMarks = R"(
+for place in /sandbox /tmp /dev/shm; do stat -c '%n %a %h' $place; done
+python3 -c '
+import os
+for place in ("/sandbox", "/tmp", "/dev/shm"):
+    print(os.listxattr(place), os.stat(place).st_mtime == 4711, os.stat(place).st_atime == 4711)'
+)";
+
+TEST_F(FullSlot, NoMarkOnAScratchDirectoryReachesTheNextSession) {
+  const std::string fresh = Shell(kScratchMarks).out;
+  ASSERT_TRUE(slot_->Reset().ok());
+  const Ran marked = Shell(R"(python3 -c '
+import os
+for place in ("/sandbox", "/tmp", "/dev/shm"):
+    os.mkdir(place + "/left")
+    os.chmod(place, 0o1750)
+    try:
+        os.setxattr(place, "user.word", b"secret")
+    except OSError:
+        pass  # a tmpfs has had these since Linux 6.6
+    os.utime(place, (4711, 4711))')");
+  ASSERT_EQ(marked.err, "");
+  EXPECT_NE(Shell(kScratchMarks).out, fresh) << "the same session";
+  ASSERT_TRUE(slot_->Reset().ok());
+  EXPECT_EQ(Shell(kScratchMarks).out, fresh);
+}
+
+TEST_F(FullSlot, TheIdMapsOfTheSlotCannotBeWrittenByAGuest) {
+  constexpr const char* kMaps =
+      "cat /proc/self/projid_map /proc/self/uid_map /proc/self/gid_map /proc/self/setgroups";
+  const std::string before = Shell(kMaps).out;
+  Shell("for map in projid_map uid_map gid_map; do echo '7 7 1' > /proc/self/$map; done");
+  ASSERT_TRUE(slot_->Reset().ok());
+  EXPECT_EQ(Shell(kMaps).out, before);
+  EXPECT_NE(before, "");
+}
+
+TEST_F(FullSlot, LocksOnWhatIsShownReachNobodyElse) {
+  if (!slot_->shared().empty()) GTEST_SKIP() << "not parted on this host: " << slot_->shared()[0];
+  for (const char* path : {"/usr/bin/factor", "/usr/bin", "/etc/ld.so.cache", "/dev/full"}) {
+    const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(file.valid()) << path;
+    ASSERT_EQ(::flock(file.get(), LOCK_EX | LOCK_NB), 0) << path;
+    const std::string script = std::string("flock -n ") + path + " echo free || echo locked";
+    EXPECT_EQ(Shell(script).out, "free\n") << path;
+  }
+}
+
+constexpr const char* kNetworkState =
+    "cd /proc/net; cat snmp snmp6 netstat sockstat sockstat6 rt6_stats ip6_flowlabel dev "
+    "dev_snmp6/lo protocols igmp igmp6 tcp udp 2>&1";
+
+TEST_F(FullSlot, NoCounterOfTheNetworkReachesTheNextSession) {
+  const std::string unused = Shell(kNetworkState).out;
+  const Ran used = Shell(R"(python3 -c '
+import socket, struct
+def attempt(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError:
+        pass
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        sock = socket.socket(family, kind)
+        attempt(sock.connect, (host, 80))
+        attempt(sock.sendto, b"x", (host, 80))
+        # A name for a flow, which lingers for a minute.
+        label = struct.pack("16sIBBHHHI", bytes(15) + b"\1", 0, 0, 1, 1, 60, 60, 0)
+        attempt(sock.setsockopt, socket.IPPROTO_IPV6, 32, label)
+        attempt(sock.bind, ("", 0))
+        attempt(sock.listen)')");
+  ASSERT_EQ(used.err, "");
+  ASSERT_NE(Shell(kNetworkState).out, unused) << "the same session";
+  ASSERT_TRUE(slot_->Reset().ok());
+  EXPECT_EQ(Shell(kNetworkState).out, unused);
+}
+
+TEST_F(FullSlot, ASessionWithoutNetworkKeepsTheNamespace) {
+  const std::string before = Shell("readlink /proc/self/ns/net").out;
+  ASSERT_TRUE(slot_->Reset().ok());
+  EXPECT_EQ(Shell("readlink /proc/self/ns/net").out, before)
+      << "a new one costs half a millisecond";
+}
+
+TEST_F(FullSlot, WhatCannotBePartedIsShownAndNamed) {
+  std::string big = std::filesystem::temp_directory_path() / "big.XXXXXX";
+  const UniqueFd file(::mkostemp(big.data(), O_CLOEXEC));
+  ASSERT_EQ(::ftruncate(file.get(), 3 << 20), 0);
+  ASSERT_EQ(::fchmod(file.get(), 0644), 0);
+  SlotOptions options = Options();
+  options.number = 1;
+  options.spec.trees.push_back({big, "/big", true, false});
+  // No overlay can be made of /proc: it claims the greatest depth of stacking there is.
+  options.spec.trees.push_back({"/proc/tty", "/terminals", false, false});
+  auto slot = Slot::Make(options);
+  std::filesystem::remove(big);
+  ASSERT_TRUE(slot.ok()) << slot.error().message();
+  std::vector<std::string> expected = slot_->shared();
+  expected.insert(expected.end(), {"/big: File too large", "/terminals: Invalid argument"});
+  EXPECT_TRUE(std::ranges::is_permutation(slot->shared(), expected))
+      << ::testing::PrintToString(slot->shared());
+  slot_.emplace(std::move(slot).value());
+  EXPECT_EQ(Shell("stat -c %s /big; ls /terminals | grep drivers; touch /terminals/x").out,
+            "3145728\ndrivers\n");
+}
+
 std::size_t CountLines(const char* path) {
   const std::string text = ReadFile(path).value_or("");
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -228,7 +344,30 @@ TEST_F(FullSlot, WithEgressThereIsOneListenerAndItIsOurs) {
                            "for a in 127.0.0.1/80 192.0.2.1/443 ::1/3128; do"
                            "  (exec 3<>/dev/tcp/$a) 2>/dev/null && echo reached $a; done"});
   EXPECT_EQ(ran.out, "hello\n") << ran.err;
+}
+
+TEST_F(FullSlot, EachSessionWithEgressHasANetworkAndAListenerOfItsOwn) {
+  SlotOptions options = Options();
+  options.number = 2;
+  options.spec.egress = true;
+  auto made = Slot::Make(options);
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  slot_.emplace(std::move(made).value());
+  constexpr const char* kNetwork = "readlink /proc/self/ns/net; tail -n +3 /proc/net/dev";
+  const UniqueFd first = slot_->TakeEgress();
+  const std::string before = Shell(kNetwork).out;
   ASSERT_TRUE(slot_->Reset().ok());
+  const UniqueFd second = slot_->TakeEgress();
+  ASSERT_TRUE(second.valid());
+  EXPECT_NE(Shell(kNetwork).out, before);
+  const Ran ran = RunArgv({"/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/3128 && echo connected"});
+  EXPECT_EQ(ran.out, "connected\n") << ran.err;
+  const auto waits = [](const UniqueFd& listener) {
+    pollfd polled = {listener.get(), POLLIN, 0};
+    return ::poll(&polled, 1, 0) == 1;
+  };
+  EXPECT_TRUE(waits(second));
+  EXPECT_FALSE(waits(first));
 }
 
 TEST_F(FullSlot, ThereIsNoNetwork) {

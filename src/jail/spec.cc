@@ -27,6 +27,10 @@ constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev
 
 }  // namespace
 
+bool IsDevice(const Tree& tree) {
+  return tree.target.starts_with("/dev/");
+}
+
 void ShowPath(Spec& spec, const std::string& path) {
   glob_t found{};
   if (::glob(path.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
@@ -34,10 +38,21 @@ void ShowPath(Spec& spec, const std::string& path) {
       const std::string match = found.gl_pathv[i];
       std::error_code error;
       const bool is_directory = fs::is_directory(match, error);
-      if (!error) spec.trees.push_back({match, match, !is_directory});
+      if (!error) spec.trees.push_back({match, match, !is_directory, false});
     }
   }
   ::globfree(&found);
+}
+
+Places PlacesIn(const Spec& spec, const std::string& home) {
+  Places places;
+  if (HasNamespaces(spec.grade)) return places;
+  places.work = home + "/sandbox";
+  places.tmp = home + "/tmp";
+  for (const Tree& tree : spec.trees) {
+    if (tree.target == kPackagesDirectory) places.packages = tree.source;
+  }
+  return places;
 }
 
 Spec HostSpec() {

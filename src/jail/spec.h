@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "jail/grade.h"
 
 namespace polybox::jail {
 
@@ -15,22 +16,36 @@ inline constexpr const char* kWorkDirectory = "/sandbox";
 /// Where the package set of a language is shown.
 inline constexpr const char* kPackagesDirectory = "/packages";
 
+/// Where a guest finds things.
+struct Places {
+  std::string work = kWorkDirectory;
+  std::string tmp = "/tmp";
+  std::string packages = kPackagesDirectory;
+};
+
 /// A directory or file of the host that guests see, read-only.
 struct Tree {
   std::string source;
   /// Absolute, as the guest sees it.
   std::string target;
   bool is_file = false;
+  /// Mounted below another tree, which does not show it.
+  bool is_mount = false;
 
   bool operator==(const Tree&) const = default;
 };
 
 struct Spec {
+  /// Below kRootless there are no namespaces: guests see the host's tree, as far as Landlock lets
+  /// them.
+  Grade grade = Grade::kFull;
   /// Made by root: trees are opened by the server and handed in, and guests get host uids of their
   /// own. Otherwise the slot init binds what our own uid can see, and guests are that uid without
   /// any rights.
   bool privileged = true;
   std::vector<Tree> trees;
+  /// Device nodes are made by the server instead of being the host's; only if privileged.
+  bool own_devices = true;
   /// Absolute path to what it points to: /bin to usr/bin.
   std::map<std::string, std::string> symlinks;
   /// Loopback is up, and on its port init::kEgressPort listens what Slot::TakeEgress() hands out:
@@ -44,6 +59,11 @@ struct Spec {
 /// The trees and links that every guest needs to run programs of this host: /usr with its links,
 /// the loader's cache, certificates, time zones, a few devices. Looks at the host.
 Spec HostSpec();
+
+/// Where the guests of a slot find things; `home` is the slot's directory where there are no
+/// namespaces.
+Places PlacesIn(const Spec& spec, const std::string& home);
+bool IsDevice(const Tree& tree);
 
 /// Adds `path` of the host at the same place, if it exists; `*` matches within one component.
 void ShowPath(Spec& spec, const std::string& path);

@@ -3,10 +3,23 @@
 // the processor cannot make its own end late.
 #pragma once
 
+#include <poll.h>
+#include <vector>
+
 #include "base/units.h"
 #include "sys/cgroup.h"
 
 namespace polybox::jail {
+
+/// What else there is to do while a guest runs, on the thread that waits for it: its streams.
+class Attendant {
+ public:
+  virtual ~Attendant() = default;
+  /// Adds what it waits for.
+  virtual void Await(std::vector<pollfd>& polled) = 0;
+  /// One of those is ready, the others not or also: whatever it does may not block.
+  virtual void Attend() = 0;
+};
 
 struct WatchLimits {
   Duration wall_time{};
@@ -22,7 +35,8 @@ enum class Watched {
   kCpuTime,   ///< The processor time was used up.
 };
 
-/// `cgroup` is null where there is none: then only the wall time is watched.
-Watched WatchPod(int socket, const WatchLimits& limits, const sys::SlotCgroup* cgroup);
+/// `cgroup` is null where there is none: then only the wall time is watched. So may be `attendant`.
+Watched WatchPod(int socket, const WatchLimits& limits, const sys::SlotCgroup* cgroup,
+                 Attendant* attendant);
 
 }  // namespace polybox::jail

@@ -40,6 +40,8 @@ struct Limits {
 struct Mode {
   std::string name;
   std::int64_t order = 0;
+  /// A program of a line or so, for people to try; "" for none.
+  std::string example;
 };
 
 /// How to find the toolchain behind shims and proxies; toolchain.h asks.

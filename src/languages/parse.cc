@@ -137,6 +137,7 @@ void ReadMode(Reader& parent, std::optional<Mode>& out) {
   Mode mode;
   reader.Read("name", mode.name, Need::kRequired, CheckName);
   reader.Read("order", mode.order, Need::kRequired, CheckPositive);
+  reader.Read("example", mode.example);
   if (reader.present()) out = std::move(mode);
 }
 

@@ -7,9 +7,9 @@ namespace polybox::languages {
 namespace {
 
 // languages/README.md explains each.
-constexpr std::array<std::string_view, 12> kNames = {
-    "binary", "executable", "root",   "version_number", "entry", "entry_stem",
-    "work",   "packages",   "target", "requirements",   "index", "file",
+constexpr std::array<std::string_view, 13> kNames = {
+    "binary", "executable", "root",   "version_number", "entry", "entry_stem", "work",
+    "tmp",    "packages",   "target", "requirements",   "index", "file",
 };
 
 struct Match {

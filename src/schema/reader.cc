@@ -111,6 +111,10 @@ void Reader::Read(std::string_view key, std::int64_t& out, Need need,
   ReadChecked(key, out, need, check, "expected a whole number");
 }
 
+void Reader::Read(std::string_view key, bool& out, Need need) {
+  ReadChecked<bool>(key, out, need, nullptr, "expected true or false");
+}
+
 template <typename T>
 void Reader::ReadUnit(std::string_view key, T& out, Need need,
                       Result<T> (*parse)(std::string_view)) {

@@ -82,6 +82,7 @@ class Reader {
             const Check<std::string>& check = nullptr);
   void Read(std::string_view key, std::int64_t& out, Need need = Need::kOptional,
             const Check<std::int64_t>& check = nullptr);
+  void Read(std::string_view key, bool& out, Need need = Need::kOptional);
   void Read(std::string_view key, Bytes& out, Need need = Need::kOptional);
   void Read(std::string_view key, Duration& out, Need need = Need::kOptional);
   void Read(std::string_view key, std::vector<std::string>& out, Need need = Need::kOptional,

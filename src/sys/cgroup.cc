@@ -18,7 +18,6 @@ namespace polybox::sys {
 namespace {
 
 constexpr std::array kV1Controllers = {"memory", "cpu", "cpuacct", "pids"};
-constexpr const char* kV1Optional = "freezer";
 /// cpu.stat, and so what v1 calls cpuacct, is there without a controller.
 constexpr std::array kV2Controllers = {"memory", "cpu", "pids"};
 /// The least the kernel takes.
@@ -36,7 +35,7 @@ std::vector<std::string> Missing(const Wanted& wanted, const std::vector<std::st
 }
 
 bool UsedOnV1(const std::string& controller) {
-  return std::ranges::count(kV1Controllers, controller) != 0 || controller == kV1Optional;
+  return std::ranges::count(kV1Controllers, controller) != 0;
 }
 
 struct Choice {
@@ -168,10 +167,8 @@ Result<std::vector<V1Directory>> MakeV1Homes(const std::vector<CgroupHierarchy>&
   std::vector<V1Directory> homes;
   for (const CgroupHierarchy& hierarchy : hierarchies) {
     POLYBOX_ASSIGN_OR_RETURN(const UniqueFd base, OpenDirectory(AT_FDCWD, hierarchy.own_directory));
-    auto home = MakeHome(hierarchy.own_directory, base.get());
-    if (!home.ok() && hierarchy.controllers == std::vector<std::string>{kV1Optional}) continue;
-    if (!home.ok()) return std::move(home).error();
-    homes.push_back({hierarchy.controllers, std::move(home).value()});
+    POLYBOX_ASSIGN_OR_RETURN(auto home, MakeHome(hierarchy.own_directory, base.get()));
+    homes.push_back({hierarchy.controllers, std::move(home)});
   }
   return homes;
 }

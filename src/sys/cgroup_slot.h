@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sys/cgroup.h"
@@ -80,6 +81,8 @@ std::optional<std::int64_t> ProcessesAbove(std::uint64_t before, std::uint64_t n
 
 /// `polybox-<pid>-<start time>` of this process.
 Result<std::string> CgroupHomeName();
+/// Whether `name` is such a name, of a process that is gone. When in doubt, no.
+bool IsOfDeadServer(std::string_view name);
 
 /// Where a process moves that must leave its v2 cgroup empty.
 inline constexpr const char* kSelfLeaf = "polybox-self";

@@ -133,6 +133,12 @@ Result<std::string> CgroupHomeName() {
   return fmt::format("{}{}-{}", kPrefix, ::getpid(), self->start_time);
 }
 
+bool IsOfDeadServer(std::string_view name) {
+  // Without /proc everyone would look dead.
+  const auto owner = ParseHomeName(name);
+  return owner && CgroupHomeName().ok() && !Lives(*owner);
+}
+
 CgroupSweep SweepLeftovers(const std::vector<CgroupHierarchy>& hierarchies) {
   CgroupSweep sweep;
   if (!CgroupHomeName().ok()) return sweep;  // without /proc everyone would look dead

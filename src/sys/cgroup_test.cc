@@ -63,12 +63,12 @@ TEST(CgroupHome, IsMadeInEachV1HierarchyAndGoesAgain) {
   {
     const auto home = CgroupHome::Make(hierarchies);
     ASSERT_TRUE(home.ok()) << home.error().message();
-    for (const char* part : {"memory", "cpu,cpuacct", "pids", "freezer", "unified"}) {
+    for (const char* part : {"memory", "cpu,cpuacct", "pids", "unified"}) {
       EXPECT_TRUE(std::filesystem::exists(fmt::format("{}/{}/{}", dir.path(), part, name))) << part;
     }
     EXPECT_TRUE(std::filesystem::is_empty(dir.path() + "/blkio"));
   }
-  for (const char* part : {"memory", "cpu,cpuacct", "pids", "freezer", "unified"}) {
+  for (const char* part : {"memory", "cpu,cpuacct", "pids", "unified"}) {
     EXPECT_TRUE(std::filesystem::is_empty(dir.path() + "/" + part)) << part;
   }
 }

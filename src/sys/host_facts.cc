@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
+#include "base/unique_fd.h"
 
 namespace polybox::sys {
 namespace {
@@ -47,8 +48,18 @@ Trial TryMount(const char* type, const char* directory, const char* options) {
   return FromReturn(::mount("polybox", directory, type, 0, options));
 }
 
+/// `usr` is a detached copy of /usr that root has made outside of the namespaces, else -1.
+Trial TryTreeOverlay(int usr) {
+  ::mkdir("/tmp/usr", 0700);
+  const long placed =
+      usr >= 0 ? ::syscall(SYS_move_mount, usr, "", AT_FDCWD, "/tmp/usr", MOVE_MOUNT_F_EMPTY_PATH)
+               : ::mount("/usr", "/tmp/usr", nullptr, MS_BIND | MS_REC, nullptr);
+  if (placed != 0) return Trial{errno};
+  return TryMount("overlay", "/tmp/tree", "lowerdir=/tmp/lower:/tmp/usr,userxattr");
+}
+
 /// In the new mount namespace: every mount here is gone with it.
-void TryFileSystems(NamespaceTrials& trials) {
+void TryFileSystems(NamespaceTrials& trials, int usr) {
   ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
   trials.tmpfs = FromReturn(::mount("polybox", "/tmp", "tmpfs", 0, "size=1m"));
   if (!trials.tmpfs.ok()) return;
@@ -57,6 +68,7 @@ void TryFileSystems(NamespaceTrials& trials) {
   ::mkdir("/tmp/work", 0700);
   trials.overlayfs = TryMount("overlay", "/tmp/merged",
                               "lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work");
+  trials.tree_overlay = TryTreeOverlay(usr);
   if (!trials.pid.ok()) return;
   const pid_t pid = ::fork();  // the first child is the new PID namespace's init
   if (pid == 0) {
@@ -68,6 +80,8 @@ void TryFileSystems(NamespaceTrials& trials) {
 
 /// `trials` is shared with the parent.
 [[noreturn]] void TryNamespaces(NamespaceTrials& trials, const char* uid_map, const char* gid_map) {
+  const auto usr = static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
   trials.user = FromReturn(::unshare(CLONE_NEWUSER));
   if (!trials.user.ok()) ::_exit(0);
   WriteProcFile("/proc/self/setgroups", "deny");
@@ -79,7 +93,7 @@ void TryFileSystems(NamespaceTrials& trials) {
   trials.net = FromReturn(::unshare(CLONE_NEWNET));
   trials.ipc = FromReturn(::unshare(CLONE_NEWIPC));
   trials.uts = FromReturn(::unshare(CLONE_NEWUTS));
-  if (trials.mount.ok()) TryFileSystems(trials);
+  if (trials.mount.ok()) TryFileSystems(trials, usr);
   ::_exit(0);
 }
 
@@ -87,8 +101,9 @@ void TryFileSystems(NamespaceTrials& trials) {
 
 NamespaceTrials ProbeNamespaces() {
   NamespaceTrials untried;
-  for (Trial* trial : {&untried.user, &untried.mount, &untried.pid, &untried.net, &untried.ipc,
-                       &untried.uts, &untried.fresh_proc, &untried.tmpfs, &untried.overlayfs}) {
+  for (Trial* trial :
+       {&untried.user, &untried.mount, &untried.pid, &untried.net, &untried.ipc, &untried.uts,
+        &untried.fresh_proc, &untried.tmpfs, &untried.overlayfs, &untried.tree_overlay}) {
     trial->error = kNotTried;
   }
   void* shared = ::mmap(nullptr, sizeof(NamespaceTrials), PROT_READ | PROT_WRITE,
@@ -107,6 +122,19 @@ NamespaceTrials ProbeNamespaces() {
   const NamespaceTrials result = *trials;
   ::munmap(shared, sizeof(NamespaceTrials));
   return result;
+}
+
+/// In a file system that is mounted nowhere.
+Trial ProbeDevices() {
+  const UniqueFd context(static_cast<int>(::syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC)));
+  if (!context.valid()) return Trial{errno};
+  if (::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+    return Trial{errno};
+  }
+  const UniqueFd mount(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
+  struct stat null{};
+  if (!mount.valid() || ::stat("/dev/null", &null) != 0) return Trial{errno};
+  return FromReturn(::mknodat(mount.get(), "null", null.st_mode, null.st_rdev));
 }
 
 Trial ProbeSeccomp() {
@@ -187,6 +215,7 @@ HostFacts ProbeHost() {
   if (::uname(&name) == 0) facts.kernel = name.release;
   facts.root = ::geteuid() == 0;
   facts.namespaces = ProbeNamespaces();
+  facts.devices = ProbeDevices();
   facts.seccomp = ProbeSeccomp();
   facts.landlock_abi = ProbeLandlock();
   facts.cgroups = ProbeCgroups();

@@ -29,6 +29,9 @@ struct NamespaceTrials {
   Trial fresh_proc;
   Trial tmpfs;
   Trial overlayfs;
+  /// A read-only overlay of /usr, as a slot shows it: refused where /usr is on two overlays
+  /// already.
+  Trial tree_overlay;
 };
 
 struct CgroupFacts {
@@ -43,6 +46,8 @@ struct HostFacts {
   std::string kernel;
   bool root = false;
   NamespaceTrials namespaces;
+  /// Making a device node, which a container may forbid to root.
+  Trial devices;
   Trial seccomp;
   /// 0 when the kernel has no Landlock or it is off.
   int landlock_abi = 0;

@@ -65,7 +65,8 @@ struct Bench {
   }
 };
 
-void SpawnAndWait(const std::vector<std::string>& command) {
+/// What waitpid() says.
+int SpawnAndWait(const std::vector<std::string>& command) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -75,6 +76,7 @@ void SpawnAndWait(const std::vector<std::string>& command) {
     Fail("posix_spawn");
   int status = 0;
   ::waitpid(pid, &status, 0);
+  return status;
 }
 
 void Bare() {
@@ -99,9 +101,54 @@ void Report(const std::string& name, const std::vector<double>& times, double ba
              Percentile(times, 0.9), p50 / baseline);
 }
 
-/// Peers that are installed here, each running the same program.
-std::vector<std::pair<std::string, std::vector<std::string>>> Peers() {
-  std::vector<std::pair<std::string, std::vector<std::string>>> peers;
+struct Peer {
+  std::string name;
+  std::vector<std::string> command;
+};
+
+/// What runc needs: a root file system and a description, in a directory that is removed at the
+/// end.
+class Bundle {
+ public:
+  Bundle() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "polybox-bench-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) Fail("mkdtemp");
+    path_ = pattern;
+    for (const char* directory : {"usr", "proc", "tmp", "dev"}) {
+      std::filesystem::create_directories(path_ / "rootfs" / directory);
+    }
+    std::filesystem::create_symlink("usr/lib", path_ / "rootfs/lib");
+    std::filesystem::create_symlink("usr/lib64", path_ / "rootfs/lib64");
+    std::ofstream(path_ / "config.json") << kConfig;
+  }
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+  ~Bundle() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  static constexpr const char* kConfig = R"({"ociVersion": "1.0.0",
+    "process": {"user": {"uid": 65534, "gid": 65534}, "args": ["/usr/bin/true"],
+                "env": ["PATH=/usr/bin:/bin"], "cwd": "/", "noNewPrivileges": true},
+    "root": {"path": "rootfs", "readonly": true}, "hostname": "sandbox",
+    "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
+               {"destination": "/usr", "type": "bind", "source": "/usr", "options": ["rbind", "ro"]},
+               {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs",
+                "options": ["nosuid", "nodev", "size=64m"]}],
+    "linux": {"namespaces": [{"type": "pid"}, {"type": "ipc"}, {"type": "mount"},
+                             {"type": "network"}, {"type": "uts"}]}})";
+
+  std::filesystem::path path_;
+};
+
+/// Peers that are installed here and work, each running the same program.
+std::vector<Peer> Peers(const Bundle& bundle) {
+  std::vector<Peer> peers;
   const std::string bwrap = sys::FindOnPath("bwrap", "/usr/bin:/bin");
   if (!bwrap.empty()) {
     peers.push_back({"bubblewrap --unshare-all",
@@ -109,6 +156,17 @@ std::vector<std::pair<std::string, std::vector<std::string>>> Peers() {
                       "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev",
                       "/dev", "--tmpfs", "/tmp", "/usr/bin/true"}});
   }
+  const std::string runc = sys::FindOnPath("runc", "/usr/sbin:/usr/bin");
+  if (!runc.empty()) {
+    peers.push_back({"runc run",
+                     {runc, "run", "--bundle", bundle.path().string(),
+                      fmt::format("polybox-bench-{}", ::getpid())}});
+  }
+  std::erase_if(peers, [](const Peer& peer) {
+    const bool works = SpawnAndWait(peer.command) == 0;
+    if (!works) fmt::print("{} does not work here and is left out\n", peer.name);
+    return !works;
+  });
   return peers;
 }
 
@@ -117,7 +175,8 @@ void Latency(const Bench& bench, std::chrono::milliseconds gap, int rounds) {
   std::vector<double> bare;
   std::vector<double> jailed;
   std::vector<double> with_reset;
-  const auto peers = Peers();
+  const Bundle bundle;
+  const std::vector<Peer> peers = Peers(bundle);
   std::vector<std::vector<double>> peer_times(peers.size());
   for (int i = 0; i < rounds; ++i) {
     std::this_thread::sleep_for(gap);
@@ -131,7 +190,7 @@ void Latency(const Bench& bench, std::chrono::milliseconds gap, int rounds) {
     with_reset.push_back(run + reset);
     for (std::size_t p = 0; p < peers.size() && i % 10 == 0; ++p) {
       std::this_thread::sleep_for(gap);
-      peer_times[p].push_back(Time([&] { SpawnAndWait(peers[p].second); }));
+      peer_times[p].push_back(Time([&] { SpawnAndWait(peers[p].command); }));
     }
   }
   fmt::print("latency of /usr/bin/true, {} ms gaps, {} interleaved rounds\n", gap.count(), rounds);
@@ -139,7 +198,7 @@ void Latency(const Bench& bench, std::chrono::milliseconds gap, int rounds) {
   Report("bare posix_spawn", bare, baseline);
   Report("jailed", jailed, baseline);
   Report("jailed, with the reset after it", with_reset, baseline);
-  for (std::size_t p = 0; p < peers.size(); ++p) Report(peers[p].first, peer_times[p], baseline);
+  for (std::size_t p = 0; p < peers.size(); ++p) Report(peers[p].name, peer_times[p], baseline);
 }
 
 /// Runs per second of two workers for one second.

@@ -36,7 +36,7 @@ int ListenOn(int socket) {
 
 }  // namespace
 
-int OpenEgress(int& listener) {
+int ListenForEgress(int& listener) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno;
   int error = RaiseLoopback(fd);

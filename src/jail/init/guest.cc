@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,15 +25,33 @@ int ClearCapabilitySets() {
   return ::syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
 }
 
-int BecomeGuest() {
+/// Of all capabilities the one to read and enter what its uid may not: what that reaches is
+/// Landlock's business.
+int KeepReading() {
+  constexpr std::uint32_t kBit = 1U << CAP_DAC_READ_SEARCH;
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{kBit, kBit, kBit}, {}};
+  if (::syscall(SYS_capset, &header, data) != 0) return errno;
+  return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0) == 0 ? 0 : errno;
+}
+
+int BecomeGuest(const PodOptions& options) {
+  const auto [uid, gid] = guest_ids;
   // Where the guest's uid is the only one there is, these change nothing and are refused without
   // harm.
-  if (::getuid() != kGuestId) {
+  if (::getuid() != uid) {
+    if (options.closed_trees) {
+      // Without it access(2), which gcc asks, would answer as if there were no capability.
+      ::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
+      ::prctl(PR_SET_KEEPCAPS, 1);
+    }
     if (::setgroups(0, nullptr) != 0) return errno;
-    if (::setresgid(kGuestId, kGuestId, kGuestId) != 0) return errno;
-    if (::setresuid(kGuestId, kGuestId, kGuestId) != 0) return errno;
+    if (::setresgid(gid, gid, gid) != 0) return errno;
+    if (::setresuid(uid, uid, uid) != 0) return errno;
   }
-  if (const int error = ClearCapabilitySets()) return error;
+  if (const int error = options.closed_trees ? KeepReading() : ClearCapabilitySets()) return error;
+  // A change of identity has cleared it; in a PID namespace the pod's end is enough.
+  if (!options.in_namespaces) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
 
@@ -64,10 +83,13 @@ StepResult Prepare(const PodOptions& options) {
     if (::write(options.cgroups[i], "0", 1) != 1) return fail(Stage::kCgroup, static_cast<int>(i));
   }
   // From here on its cgroups are the root of what it sees of them.
-  if (::unshare(CLONE_NEWCGROUP) != 0) return fail(Stage::kCgroup);
+  if (options.in_namespaces && ::unshare(CLONE_NEWCGROUP) != 0) return fail(Stage::kCgroup);
+  if (const int error = BecomeGuest(options)) return StepResult::Failure(Stage::kDrop, error);
+  if (options.ruleset >= 0 && ::syscall(SYS_landlock_restrict_self, options.ruleset, 0) != 0) {
+    return fail(Stage::kLandlock);
+  }
   // Only the socket is left, which an exec closes.
   ::syscall(SYS_close_range, 4U, ~0U, 0U);
-  if (const int error = BecomeGuest()) return StepResult::Failure(Stage::kDrop, error);
   if (const int error = InstallFilter(options.seccomp)) {
     return StepResult::Failure(Stage::kSeccomp, error);
   }

@@ -9,6 +9,7 @@
 
 #include <sys/prctl.h>
 
+#include "jail/init/bare_slot.h"
 #include "jail/init/slot.h"
 
 namespace polybox::jail::init {
@@ -44,11 +45,10 @@ class SlotInit {
           AnswerWithPod(received);
           break;
         case MessageKind::kReap:
-          Send(kServer, Encode(EndPod(pod_)));
+          Send(kServer, Encode(EndOfPod()));
           break;
         case MessageKind::kWipe:
-          EndPod(pod_);
-          Answer(EmptyScratch(scratch_));
+          AnswerWipe();
           break;
         case MessageKind::kOpenDirectory:
           AnswerWithDirectory(received);
@@ -61,28 +61,46 @@ class SlotInit {
 
  private:
   [[noreturn]] void Leave() {
-    EndPod(pod_);
+    EndOfPod();
+    bare_.Remove();
     ::_exit(0);
   }
+
+  Ended EndOfPod() { return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_); }
 
   static void Answer(const StepResult& result) {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
   }
 
   void AnswerSetUp(const Received& received) {
-    int listener = -1;
-    const StepResult result = SetUp(received, listener);
-    if (!result.ok || listener < 0) {
-      Answer(result);
-    } else {
-      Send(kServer, Encode(MessageKind::kDone), {listener});
-    }
-    if (listener >= 0) ::close(listener);
+    Built built;
+    const StepResult result = SetUp(received, built);
+    if (!result.ok) return Answer(result);
+    SendWithEgress(Encode(built));
   }
 
-  StepResult SetUp(const Received& received, int& listener) {
+  void AnswerWipe() {
+    const StepResult result = Wipe();
+    if (!result.ok) return Answer(result);
+    SendWithEgress(Encode(MessageKind::kDone));
+  }
+
+  /// The door to the proxy goes along when there is a new one. It is the server's alone then.
+  void SendWithEgress(const std::string& message) {
+    const int listener = network_.TakeEgress();
+    if (listener < 0) {
+      Send(kServer, message);
+      return;
+    }
+    Send(kServer, message, {listener});
+    ::close(listener);
+  }
+
+  StepResult SetUp(const Received& received, Built& built) {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
+    seccomp_ = setup.seccomp;
+    if (setup.bare.walls != Walls::kNamespaces) return bare_.SetUp(setup);
     if (setup.has_root &&
         (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
       return StepResult::Failure(Stage::kIdentity, errno);
@@ -90,13 +108,13 @@ class SlotInit {
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const StepResult built = BuildRoot(setup, received.fds, listener);
-    if (!built.ok) return built;
+    if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
+    const StepResult root = BuildRoot(setup, received.fds, network_, built);
+    if (!root.ok) return root;
     for (const Operation& operation : setup.operations) {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
     RememberScratch(scratch_);
-    seccomp_ = setup.seccomp;
     return {};
   }
 
@@ -106,6 +124,15 @@ class SlotInit {
       return StepResult::Failure(Stage::kMessage, EBADMSG);
     }
     return WriteFiles(files, received.fds[0]);
+  }
+
+  StepResult Wipe() {
+    EndOfPod();
+    if (bare_.exists()) return bare_.Empty();
+    const StepResult emptied = EmptyScratch(scratch_);
+    if (!emptied.ok) return emptied;
+    const int error = network_.Renew();
+    return error == 0 ? StepResult() : StepResult::Failure(Stage::kNetwork, error);
   }
 
   StepResult TakeSize(const Received& received) {
@@ -119,24 +146,29 @@ class SlotInit {
     if (!Decode(received.bytes, next) || received.fds.size() != next.join_count + next.clone_into) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    EndPod(pod_);
-    const StepResult made = MakePod({seccomp_, next, received.fds}, pod_);
+    EndOfPod();
+    const PodOptions options = {seccomp_, next, received.fds};
+    const StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
     if (!made.ok) return Answer(made);
     Send(kServer, Encode(PodReady{pod_.pid, pod_.guest}), {pod_.socket, pod_.pidfd});
   }
 
-  static void AnswerWithDirectory(const Received& received) {
+  void AnswerWithDirectory(const Received& received) {
     OpenDirectory asked;
     if (!Decode(received.bytes, asked)) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    const int directory = OpenWorkDirectory(asked.name);
+    const std::string work = bare_.exists() ? bare_.work_directory() : "/sandbox";
+    const int directory = OpenWorkDirectory(work, asked.name);
     if (directory < 0) return Answer(StepResult::Failure(Stage::kOpen, errno));
     Send(kServer, Encode(MessageKind::kDone), {directory});
     ::close(directory);
   }
 
+  /// Empty in grades without namespaces, where `bare_` has its own.
   std::vector<Scratch> scratch_;
+  BareSlot bare_;
+  Network network_;
   std::string seccomp_;
   Pod pod_;
 };
@@ -145,22 +177,29 @@ class SlotInit {
 /// have.
 int EnterNamespaces() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_NAME, "polybox-slot");
-  // What the server ignores, guests would too.
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  ::close(4);  // our own image
-  ::setsid();
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0) return errno;
   // The server must be able to write our maps.
   return ::prctl(PR_SET_DUMPABLE, 1) == 0 ? 0 : errno;
 }
 
+/// Without namespaces the death of the server must not be ours: there is a tree to end first. We
+/// learn of it by the socket.
+int StayInTheHostsNamespaces() {
+  return ::prctl(PR_SET_DUMPABLE, 0) == 0 ? 0 : errno;
+}
+
 }  // namespace
 }  // namespace polybox::jail::init
 
-int main() {
+/// Any argument means: without namespaces.
+int main(int argc, char**) {
   namespace init = polybox::jail::init;
-  const int error = init::EnterNamespaces();
+  ::prctl(PR_SET_NAME, "polybox-slot");
+  // What the server ignores, guests would too.
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  ::close(4);  // our own image
+  ::setsid();
+  const int error = argc > 1 ? init::StayInTheHostsNamespaces() : init::EnterNamespaces();
   const bool sent =
       init::Send(3, error == 0 ? init::Encode(init::MessageKind::kDone)
                                : init::Encode(init::Failed{init::Stage::kNamespaces, error, -1}));

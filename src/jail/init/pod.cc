@@ -107,7 +107,11 @@ pid_t ForkInto(int cgroup) {
   ::prctl(PR_SET_DUMPABLE, 0);
   // In place of the way to the server.
   ::dup3(inherited, kSocket, O_CLOEXEC);
-  if (const int error = MountProc()) give_up(Stage::kPod, error);
+  if (options.in_namespaces) {
+    if (const int error = MountProc()) give_up(Stage::kPod, error);
+  } else {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
   const bool clone_into = options.next.clone_into;
   guest_pid = ForkInto(clone_into ? options.cgroups[options.next.join_count] : -1);
   if (guest_pid == 0) WaitAsGuest(kSocket, options);
@@ -127,7 +131,7 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
   }
   int pidfd = -1;
   clone_args args{};
-  args.flags = CLONE_NEWPID | CLONE_NEWIPC | CLONE_PIDFD;
+  args.flags = CLONE_PIDFD | (options.in_namespaces ? CLONE_NEWPID | CLONE_NEWIPC : 0U);
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   args.exit_signal = SIGCHLD;
   // The kernel then says who sent a message, by the number that we know it by.
@@ -149,7 +153,7 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
   }
   StepResult result = StepResult::Failure(Stage::kPod, EPROTO);
   if (!ready.bytes.empty()) Decode(ready.bytes, result.failed);
-  EndPod(pod);
+  if (options.in_namespaces) EndPod(pod);
   return result;
 }
 

@@ -14,7 +14,7 @@ constexpr auto kMembers = nullptr;
 template <>
 constexpr auto kMembers<Operation> = std::tuple(
     &Operation::kind, &Operation::target, &Operation::source, &Operation::tree, &Operation::flags,
-    &Operation::bytes, &Operation::inodes, &Operation::mode, &Operation::is_file);
+    &Operation::bytes, &Operation::inodes, &Operation::mode, &Operation::is_file, &Operation::own);
 template <>
 constexpr auto kMembers<ResourceLimit> =
     std::tuple(&ResourceLimit::resource, &ResourceLimit::value);
@@ -22,8 +22,17 @@ template <>
 constexpr auto kMembers<FileHeader> =
     std::tuple(&FileHeader::name, &FileHeader::mode, &FileHeader::size);
 template <>
-constexpr auto kMembers<Setup> =
-    std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at, &Setup::has_root);
+constexpr auto kMembers<PathRule> = std::tuple(&PathRule::path, &PathRule::rights);
+template <>
+constexpr auto kMembers<Bare> =
+    std::tuple(&Bare::walls, &Bare::home, &Bare::uid, &Bare::closed_trees, &Bare::rules);
+template <>
+constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
+                                            &Setup::has_root, &Setup::bare);
+template <>
+constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree::error);
+template <>
+constexpr auto kMembers<Built> = std::tuple(&Built::shared);
 template <>
 constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
@@ -55,6 +64,16 @@ void Transfer(Reader& reader, auto& value) {
 
 template <typename Archive, typename Message>
 void Fields(Archive& archive, Message& message);
+
+template <Described Part>
+void Transfer(Writer& writer, const Part& part) {
+  Fields(writer, part);
+}
+
+template <Described Part>
+void Transfer(Reader& reader, Part& part) {
+  Fields(reader, part);
+}
 
 template <Described Item>
 void Transfer(Writer& writer, const std::vector<Item>& items) {
@@ -121,6 +140,9 @@ std::string Encode(const Ended& message) {
 std::string Encode(const Failed& message) {
   return EncodeAs(MessageKind::kFailed, message);
 }
+std::string Encode(const Built& message) {
+  return EncodeAs(MessageKind::kBuilt, message);
+}
 std::string Encode(MessageKind kind) {
   return std::string(1, static_cast<char>(kind));
 }
@@ -152,6 +174,9 @@ bool Decode(std::string_view bytes, Ended& message) {
 bool Decode(std::string_view bytes, Failed& message) {
   return DecodeAs(MessageKind::kFailed, bytes, message);
 }
+bool Decode(std::string_view bytes, Built& message) {
+  return DecodeAs(MessageKind::kBuilt, bytes, message);
+}
 
 const char* StageName(Stage stage) {
   constexpr std::array kNames = {
@@ -162,11 +187,13 @@ const char* StageName(Stage stage) {
       "write the files",
       "empty the scratch space",
       "open a directory",
+      "renew the network",
       "make the pod",
       "join the cgroups",
       "place the standard streams",
       "set resource limits",
       "give up privileges",
+      "set up Landlock",
       "install the system call filter",
       "enter the directory",
       "execute the program",

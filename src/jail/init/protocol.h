@@ -3,7 +3,7 @@
 //
 //   server                                 slot init
 //   Setup{operations} + trees       ─▸     builds the slot's root, once
-//                                   ◂─     Done [+ the egress listener] | Failed
+//                                   ◂─     Built{shared} [+ the egress listener] | Failed
 //   Files{...} + content            ─▸     writes the run's files into the working directory
 //                                   ◂─     Done | Failed
 //   Resize{bytes, inodes}           ─▸     gives the scratch space another size
@@ -12,8 +12,9 @@
 //                                   ◂─     PodReady{pids} + its socket and pidfd | Failed
 //   Reap                            ─▸     ends the pod
 //                                   ◂─     Ended{usage}
-//   Wipe                            ─▸     ends the pod, empties the scratch space
-//                                   ◂─     Done | Failed
+//   Wipe                            ─▸     ends the pod, empties the scratch space, renews the
+//                                          network
+//                                   ◂─     Done [+ the new egress listener] | Failed
 //   OpenDirectory{name}             ─▸     opens a directory of the working directory
 //                                   ◂─     Done + its descriptor | Failed
 //
@@ -45,7 +46,8 @@ enum class MessageKind : std::uint8_t {
   kDone,
   kFailed,
   kPodReady,
-  kEnded
+  kEnded,
+  kBuilt
 };
 
 /// The largest message; argv and environment must fit.
@@ -68,6 +70,7 @@ enum class OperationKind : std::uint8_t {
   kReadOnlyRoot,  ///< Nothing can be added to the root from here on.
   kHostName,      ///< Sets it to `source`.
   kEgress,        ///< Loopback, and a listener on its port kEgressPort for the server.
+  kStage,         ///< Mounts `tree` where only a kBind can reach it, by a relative `source`.
 };
 
 /// Paths are relative to the new root. `tree` is an index into the descriptors of the message.
@@ -83,8 +86,39 @@ struct Operation {
   std::uint32_t mode = 0;
   /// kBind: the target is a file, not a directory.
   bool is_file = false;
+  /// kBind: with inodes of the slot's own, so that locks and watches on them reach nobody else.
+  bool own = false;
 
   bool operator==(const Operation&) const = default;
+};
+
+/// What stands between a guest and the host.
+enum class Walls : std::uint8_t {
+  kNamespaces,
+  kLandlock,  ///< No namespaces: Landlock and the filter.
+  kNothing,   ///< Process control only.
+};
+
+/// What Landlock allows on `path` and below it; a relative path is one in the slot's directory.
+struct PathRule {
+  std::string path;
+  /// LANDLOCK_ACCESS_FS_*
+  std::uint64_t rights = 0;
+
+  bool operator==(const PathRule&) const = default;
+};
+
+/// What a slot without namespaces needs besides.
+struct Bare {
+  Walls walls = Walls::kNamespaces;
+  /// The slot's own directory on the host; targets of operations are relative to it.
+  std::string home;
+  /// The host uid of the guests, with the next lower one for those who clean up after them. 0: all
+  /// have ours.
+  std::uint32_t uid = 0;
+  /// Some tree lies under a directory that the guests' uid may not enter.
+  bool closed_trees = false;
+  std::vector<PathRule> rules;
 };
 
 struct Setup {
@@ -96,6 +130,18 @@ struct Setup {
   /// Whether uid 0 of the namespace is mapped beside the guest's (full), or the guest's alone
   /// (rootless).
   bool has_root = false;
+  Bare bare;
+};
+
+/// Operation `index` should have shown a tree with inodes of its own and could not: `error` says
+/// why. The host's own inodes are shown instead.
+struct SharedTree {
+  std::int32_t index = -1;
+  std::int32_t error = 0;
+};
+
+struct Built {
+  std::vector<SharedTree> shared;
 };
 
 struct ResourceLimit {
@@ -154,11 +200,13 @@ enum class Stage : std::uint8_t {
   kFiles,       ///< Writing file `index`.
   kWipe,        ///< Emptying scratch directory `index`.
   kOpen,        ///< Opening a directory for the server.
+  kNetwork,     ///< Making a network namespace for the next session.
   kPod,         ///< Making the pod: its namespaces, /proc and first processes.
   kCgroup,      ///< Joining cgroup `index`.
   kStdio,       ///< Putting the standard streams in place.
   kLimits,      ///< Resource limit `index`.
   kDrop,        ///< Giving up identity and capabilities.
+  kLandlock,    ///< Putting Landlock on the guest; `index` is the rule.
   kSeccomp,     ///< Installing the filter.
   kDirectory,   ///< Entering the working directory.
   kExec,        ///< Executing the program.
@@ -170,7 +218,7 @@ struct Failed {
   std::int32_t index = -1;
 };
 
-/// A file, or with S_IFLNK in its mode a link to its content.
+/// A file, or with S_IFLNK in its mode a link to its content, with S_IFDIR a directory.
 struct FileHeader {
   std::string name;
   std::uint32_t mode = 0644;
@@ -192,6 +240,7 @@ std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
 std::string Encode(const Ended& message);
 std::string Encode(const Failed& message);
+std::string Encode(const Built& message);
 /// A message without content.
 std::string Encode(MessageKind kind);
 
@@ -205,6 +254,7 @@ bool Decode(std::string_view bytes, OpenDirectory& message);
 bool Decode(std::string_view bytes, Run& message);
 bool Decode(std::string_view bytes, Ended& message);
 bool Decode(std::string_view bytes, Failed& message);
+bool Decode(std::string_view bytes, Built& message);
 
 /// Its first byte; `bytes` is not empty.
 inline MessageKind KindOf(std::string_view bytes) {

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
-#include <utility>
 
 #include <linux/mount.h>
 #include <sys/mount.h>
@@ -14,29 +13,6 @@
 namespace polybox::jail::init {
 namespace {
 
-// The new root is assembled over /proc: a directory that every host has. The current directory is
-// in it, and all targets are relative to that, so that the same path works before and after the
-// pivot.
-constexpr const char* kAssembly = "/proc";
-
-int OrErrno(long result) {
-  return result < 0 ? errno : 0;
-}
-
-/// mkdir -p; what exists is fine.
-int MakeDirectories(const std::string& path) {
-  for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
-    if (!part.empty() && ::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) return errno;
-    if (slash == std::string::npos) return 0;
-  }
-}
-
-int MakeParent(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? 0 : MakeDirectories(path.substr(0, slash));
-}
-
 int WriteSmallFile(const Operation& operation) {
   if (const int error = MakeParent(operation.target)) return error;
   const int fd = ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -47,8 +23,9 @@ int WriteSmallFile(const Operation& operation) {
   return error;
 }
 
-int MakeRoot(const Operation& operation) {
+int MakeRoot(const Operation& operation, int& stage) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
+  if (const int error = OpenStage(stage)) return error;
   // The host's /proc is still needed (see kKeepProc), so it is opened before it is covered.
   char options[64];
   std::snprintf(options, sizeof options, "mode=755,size=%llu,nr_inodes=%llu",
@@ -56,41 +33,6 @@ int MakeRoot(const Operation& operation) {
                 static_cast<unsigned long long>(operation.inodes));
   if (::mount("polybox", kAssembly, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) return errno;
   return OrErrno(::chdir(kAssembly));
-}
-
-/// A bind needs its flags set in a second step, on all that is mounted below as well.
-int BindPath(const Operation& operation) {
-  if (::mount(operation.source.c_str(), operation.target.c_str(), nullptr, MS_BIND | MS_REC,
-              nullptr) != 0) {
-    return errno;
-  }
-  constexpr std::pair<std::uint64_t, std::uint64_t> kFlags[] = {{MS_RDONLY, MOUNT_ATTR_RDONLY},
-                                                                {MS_NOSUID, MOUNT_ATTR_NOSUID},
-                                                                {MS_NODEV, MOUNT_ATTR_NODEV},
-                                                                {MS_NOEXEC, MOUNT_ATTR_NOEXEC}};
-  mount_attr attributes{};
-  for (const auto& [flag, attribute] : kFlags) {
-    if ((operation.flags & flag) != 0) attributes.attr_set |= attribute;
-  }
-  return OrErrno(::syscall(SYS_mount_setattr, AT_FDCWD, operation.target.c_str(), AT_RECURSIVE,
-                           &attributes, sizeof attributes));
-}
-
-int Bind(const Operation& operation, const std::vector<int>& trees) {
-  if (operation.is_file) {
-    if (const int error = MakeParent(operation.target)) return error;
-    const int fd = ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0) return errno;
-    ::close(fd);
-  } else if (const int error = MakeDirectories(operation.target)) {
-    return error;
-  }
-  if (operation.tree < 0) return BindPath(operation);
-  const auto index = static_cast<std::size_t>(operation.tree);
-  if (index >= trees.size()) return EBADF;
-  // The server has set the flags on the detached tree already.
-  return OrErrno(::syscall(SYS_move_mount, trees[index], "", AT_FDCWD, operation.target.c_str(),
-                           MOVE_MOUNT_F_EMPTY_PATH));
 }
 
 /// Our own, kept where it is covered at once: a fresh /proc is only granted to a mount namespace
@@ -111,16 +53,10 @@ int Pivot() {
   return OrErrno(::chdir("/"));
 }
 
-struct Surroundings {
-  const std::vector<int>& trees;
-  int host_proc;
-  int& listener;
-};
-
-int Execute(const Operation& operation, const Surroundings& with) {
+int Execute(const Operation& operation, Sources& sources, int& shared) {
   switch (operation.kind) {
     case OperationKind::kRoot:
-      return MakeRoot(operation);
+      return MakeRoot(operation, sources.stage);
     case OperationKind::kDirectory:
       return MakeDirectories(operation.target);
     case OperationKind::kSymlink:
@@ -129,12 +65,12 @@ int Execute(const Operation& operation, const Surroundings& with) {
     case OperationKind::kFile:
       return WriteSmallFile(operation);
     case OperationKind::kBind:
-      return Bind(operation, with.trees);
+      return ShowTree(operation, sources, shared);
     case OperationKind::kTmpfs:
       if (const int error = MakeDirectories(operation.target)) return error;
       return MountTmpfs(operation, operation.target);
     case OperationKind::kKeepProc:
-      return KeepProc(operation, with.host_proc);
+      return KeepProc(operation, sources.host_proc);
     case OperationKind::kPivot:
       return Pivot();
     case OperationKind::kReadOnlyRoot:
@@ -143,12 +79,31 @@ int Execute(const Operation& operation, const Surroundings& with) {
     case OperationKind::kHostName:
       return OrErrno(::sethostname(operation.source.data(), operation.source.size()));
     case OperationKind::kEgress:
-      return OpenEgress(with.listener);
+      return sources.network.OpenEgress();
+    case OperationKind::kStage:
+      return StageTree(operation, sources);
   }
   return ENOSYS;
 }
 
 }  // namespace
+
+int OrErrno(long result) {
+  return result < 0 ? errno : 0;
+}
+
+int MakeDirectories(const std::string& path) {
+  for (std::size_t slash = path.find('/');; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (!part.empty() && ::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) return errno;
+    if (slash == std::string::npos) return 0;
+  }
+}
+
+int MakeParent(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? 0 : MakeDirectories(path.substr(0, slash));
+}
 
 int MountTmpfs(const Operation& operation, const std::string& target) {
   char options[128];
@@ -159,18 +114,23 @@ int MountTmpfs(const Operation& operation, const std::string& target) {
   return OrErrno(::mount("polybox", target.c_str(), "tmpfs", operation.flags, options));
 }
 
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, int& listener) {
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Network& network,
+                     Built& built) {
   const std::vector<Operation>& operations = setup.operations;
   const int host_proc = static_cast<int>(::syscall(
       SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   if (host_proc < 0) return StepResult::Failure(Stage::kNamespaces, errno);
+  Sources sources = {.trees = trees, .host_proc = host_proc, .network = network};
   StepResult result;
   for (std::size_t i = 0; i < operations.size() && result.ok; ++i) {
     const bool spoiled = static_cast<int>(i) == setup.fail_at;
-    const int error = spoiled ? EIO : Execute(operations[i], {trees, host_proc, listener});
+    int shared = 0;
+    const int error = spoiled ? EIO : Execute(operations[i], sources, shared);
+    if (shared != 0) built.shared.push_back({static_cast<int>(i), shared});
     if (error != 0) result = StepResult::Failure(Stage::kOperation, error, static_cast<int>(i));
   }
   ::close(host_proc);
+  if (sources.stage >= 0) ::close(sources.stage);
   return result;
 }
 

@@ -35,7 +35,7 @@ int OpenParent(int directory, std::string& name) {
     const bool made = ::mkdirat(parent, part.c_str(), 0755) == 0;
     // A link that an earlier guest of the session left there is refused here, and never followed.
     int inner = OpenBeneath(parent, part.c_str(), O_RDONLY | O_DIRECTORY, 0);
-    if (inner >= 0 && made && ::fchown(inner, kGuestId, kGuestId) != 0) {
+    if (inner >= 0 && made && ::fchown(inner, guest_ids.uid, guest_ids.gid) != 0) {
       ::close(inner);
       inner = -1;
     }
@@ -72,8 +72,18 @@ int WriteRegular(int parent, const std::string& name, const FileHeader& file, in
   const int fd = OpenBeneath(parent, name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (fd < 0) return errno;
   int error = CopyContent(content, fd, file.size);
-  if (error == 0 && ::fchown(fd, kGuestId, kGuestId) != 0) error = errno;
+  if (error == 0 && ::fchown(fd, guest_ids.uid, guest_ids.gid) != 0) error = errno;
   if (error == 0 && ::fchmod(fd, file.mode) != 0) error = errno;
+  ::close(fd);
+  return error;
+}
+
+/// An empty one, or the one that is there.
+int MakeDirectory(int parent, const std::string& name) {
+  if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) return errno;
+  const int fd = OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (fd < 0) return errno;
+  const int error = ::fchown(fd, guest_ids.uid, guest_ids.gid) == 0 ? 0 : errno;
   ::close(fd);
   return error;
 }
@@ -83,8 +93,14 @@ int WriteOne(int directory, const FileHeader& file, int content) {
   const int parent = OpenParent(directory, name);
   if (parent < 0) return errno;
   ::unlinkat(parent, name.c_str(), 0);
-  const int error = S_ISLNK(file.mode) ? WriteLink(parent, name, file.size, content)
-                                       : WriteRegular(parent, name, file, content);
+  int error = 0;
+  if (S_ISLNK(file.mode)) {
+    error = WriteLink(parent, name, file.size, content);
+  } else if (S_ISDIR(file.mode)) {
+    error = MakeDirectory(parent, name);
+  } else {
+    error = WriteRegular(parent, name, file, content);
+  }
   ::close(parent);
   return error;
 }
@@ -111,8 +127,8 @@ StepResult WriteFiles(const Files& files, int content) {
   return result;
 }
 
-int OpenWorkDirectory(const std::string& name) {
-  const int work = ::open("/sandbox", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+int OpenWorkDirectory(const std::string& directory, const std::string& name) {
+  const int work = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (work < 0) return -1;
   const int inner = OpenBeneath(work, name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY, 0);
   const int error = errno;

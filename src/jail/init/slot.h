@@ -3,15 +3,19 @@
 // runs with more rights than the slot's user namespace gives.
 //
 //   root.cc     builds the slot's root file system from the plan
+//   trees.cc    shows parts of the host in it
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
-//   egress.cc   opens the door to the egress proxy
 //   scratch.cc  writes a run's files and empties the scratch space after it
+//   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
+//   network.cc  gives the next session a network namespace without a history
+//   egress.cc   opens the door to the egress proxy in it
 //   main.cc     answers the server
 #pragma once
 
 #include <ctime>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -21,8 +25,15 @@
 
 namespace polybox::jail::init {
 
-/// Inside every slot the guest has this uid and gid.
+/// Inside every slot with namespaces the guest has this uid and gid.
 inline constexpr unsigned kGuestId = 65534;
+
+struct Ids {
+  unsigned uid = kGuestId;
+  unsigned gid = kGuestId;
+};
+/// Who the guests are. Changed once, when a slot without namespaces is set up.
+inline Ids guest_ids;
 
 /// A failure to report, or nothing: stage kExec with error 0 never happens.
 struct StepResult {
@@ -34,15 +45,70 @@ struct StepResult {
   }
 };
 
-// root.cc
-/// `listener` becomes that of the plan's egress, if it has one: the caller's to close.
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, int& listener);
-/// Mounts the tmpfs of `operation` on its target, which must exist; 0 or errno.
-int MountTmpfs(const Operation& operation, const std::string& target);
+// network.cc
+/// The counters of a network namespace outlive those who moved them.
+class Network {
+ public:
+  /// While /proc is still the host's.
+  int Open();
+  /// From here on there is a loopback and a listener on it. 0 or errno.
+  int OpenEgress();
+  /// The listener that was opened last: the caller's to close. -1 when there is none, or it was
+  /// taken.
+  int TakeEgress() { return std::exchange(listener_, -1); }
+  /// Between two sessions: a new namespace if the old one was used. One with egress always counts
+  /// as used, and the new one has a new listener. 0 or errno.
+  int Renew();
+
+ private:
+  void Look();
+  std::string Read() const;
+
+  int directory_ = -1;
+  std::vector<int> counters_;
+  std::string unused_;
+  bool has_egress_ = false;
+  int listener_ = -1;
+};
 
 // egress.cc
 /// Loopback up, and a listener there; 0 or errno.
-int OpenEgress(int& listener);
+int ListenForEgress(int& listener);
+
+// root.cc
+/// What could not be built as asked for, but well enough to go on, goes to `built`.
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Network& network,
+                     Built& built);
+int OrErrno(long result);
+/// mkdir -p; what exists is fine. 0 or errno.
+int MakeDirectories(const std::string& path);
+int MakeParent(const std::string& path);
+/// Mounts the tmpfs of `operation` on its target, which must exist; 0 or errno.
+int MountTmpfs(const Operation& operation, const std::string& target);
+
+/// The new root is assembled over /proc: a directory that every host has. The current directory is
+/// in it, and all targets are relative to that, so that the same path works before and after the
+/// pivot.
+inline constexpr const char* kAssembly = "/proc";
+
+/// Where operations take from; all borrowed.
+struct Sources {
+  /// What the server has handed in.
+  const std::vector<int>& trees;
+  int host_proc;
+  Network& network;
+  /// A directory under the new root, where trees are made ready. It goes with the old root.
+  int stage = -1;
+};
+
+// trees.cc
+/// Before the new root: makes the stage. These return 0 or errno.
+int OpenStage(int& stage);
+/// Executes a kStage.
+int StageTree(const Operation& operation, const Sources& sources);
+/// Executes a kBind. `shared` gets the reason when the host's own inodes are shown although others
+/// were asked for.
+int ShowTree(const Operation& operation, const Sources& sources, int& shared);
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
@@ -52,9 +118,9 @@ struct Scratch {
   timespec made{};
 };
 
-/// A directory below the working directory, or that itself; -1 and errno on failure. No link is
-/// followed.
-int OpenWorkDirectory(const std::string& name);
+/// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
+/// link is followed.
+int OpenWorkDirectory(const std::string& directory, const std::string& name);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
@@ -69,6 +135,11 @@ struct PodOptions {
   const std::string& seccomp;
   const NextPod& next;
   const std::vector<int>& cgroups;
+  bool in_namespaces = true;
+  /// Borrowed; -1 for no Landlock.
+  int ruleset = -1;
+  /// See Bare.
+  bool closed_trees = false;
 };
 
 // guest.cc

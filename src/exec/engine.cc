@@ -1,0 +1,338 @@
+#include "exec/engine.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "exec/admission.h"
+#include "exec/pool.h"
+#include "exec/session.h"
+
+namespace polybox::exec {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a slot may have waited before it is looked at whether it is still needed.
+constexpr auto kIdleCheck = std::chrono::seconds(5);
+
+/// Of an installation, when the request does not say.
+constexpr auto kInstallTime = std::chrono::minutes(2);
+
+/// Where there is no installer for requests, requirements mean nothing, as the execute dialect has
+/// it.
+bool TakesRequirements(const languages::Language& language) {
+  return language.packages && !language.packages->requirement_form.empty();
+}
+
+/// An admitted request, from its queue to its end.
+struct Job {
+  Request request;
+  Executor::Done done;
+  Clock::time_point submitted;
+  /// While it runs; guarded by the engine's mutex.
+  Session* session = nullptr;
+  /// Asked for before it ran, but after it left the queue.
+  bool cancelled = false;
+  /// For whoever installs its packages.
+  std::stop_source stop;
+};
+
+Refusal Refused(RefusalKind kind, std::string message) {
+  return {.kind = kind, .message = std::move(message)};
+}
+
+class Engine : public Executor, public std::enable_shared_from_this<Engine> {
+ public:
+  Engine(const Catalog& catalog, const JailHome& home, EngineOptions options)
+      : catalog_(catalog),
+        home_(home),
+        options_(std::move(options)),
+        admission_(options_.lanes),
+        pool_(home, Places()) {
+    // One more than can run: a slot is made ready for the next while its successor already runs.
+    for (std::size_t i = 0; i <= Places(); ++i) {
+      threads_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
+    }
+    threads_.emplace_back([this](const std::stop_token& stop) { KeepTime(stop); });
+  }
+
+  ~Engine() override {
+    Drain();
+    CancelAll();
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+  }
+
+  std::shared_ptr<Ticket> Submit(Request request, Done done) override;
+
+  LaneLoad Load(std::size_t lane) const override {
+    const std::lock_guard lock(mutex_);
+    return admission_.Load(lane);
+  }
+
+  void Drain() override {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+
+  bool AwaitIdle(Duration time) override {
+    std::unique_lock lock(mutex_);
+    return idle_.wait_for(lock, time, [&] { return jobs_.empty(); });
+  }
+
+  void CancelAll() override {
+    std::vector<Admission::Id> all;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [id, job] : jobs_) all.push_back(id);
+    }
+    for (const Admission::Id id : all) Cancel(id);
+  }
+
+  void Cancel(Admission::Id id);
+
+ private:
+  std::size_t Places() const {
+    std::int64_t places = 0;
+    for (const Lane& lane : options_.lanes) places += lane.concurrency;
+    return static_cast<std::size_t>(places);
+  }
+
+  void Work(const std::stop_token& stop);
+  /// Ends those who wait too long, and slots that nobody needs.
+  void KeepTime(const std::stop_token& stop);
+  /// Forgets the job and answers. Never with the mutex held.
+  void Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran);
+  void RunJob(Admission::Id id, const std::shared_ptr<Job>& job);
+  /// The answer; `lease` is the slot it was run in, if any, and `broken` whether that can go on.
+  Answer Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& broken);
+  Answer ExecuteWithPackages(Job& job, const Installation& known,
+                             std::unique_ptr<SlotPool::Lease>& lease, bool& broken, Report report);
+  Answer RunInSlot(Job& job, const Installation& installation,
+                   std::unique_ptr<SlotPool::Lease>& lease, bool& broken, Report report);
+
+  const Catalog& catalog_;
+  const JailHome& home_;
+  const EngineOptions options_;
+  mutable std::mutex mutex_;
+  /// For those who work, and for the one who keeps the time.
+  std::condition_variable_any changed_;
+  std::condition_variable_any timer_;
+  std::condition_variable idle_;
+  Admission admission_;
+  std::map<Admission::Id, std::shared_ptr<Job>> jobs_;
+  Admission::Id next_id_ = 1;
+  bool draining_ = false;
+  /// Since the one who keeps the time last looked.
+  bool newcomer_ = false;
+  SlotPool pool_;
+  std::vector<std::jthread> threads_;
+};
+
+class EngineTicket : public Ticket {
+ public:
+  EngineTicket(std::weak_ptr<Engine> engine, Admission::Id id)
+      : engine_(std::move(engine)), id_(id) {}
+  void Cancel() override {
+    if (const auto engine = engine_.lock()) engine->Cancel(id_);
+  }
+
+ private:
+  std::weak_ptr<Engine> engine_;
+  Admission::Id id_;
+};
+
+/// Of a request that was refused at once.
+class NoTicket : public Ticket {
+  void Cancel() override {}
+};
+
+std::shared_ptr<Ticket> Engine::Submit(Request request, Done done) {
+  auto job = std::make_shared<Job>();
+  job->request = std::move(request);
+  job->done = std::move(done);
+  job->submitted = Clock::now();
+  const std::size_t lane = job->request.lane;
+  const Lane& rules = options_.lanes[lane];
+  Duration patience = rules.queue_time;
+  if (job->request.patience) patience = std::min(patience, *job->request.patience);
+  Refusal refusal;
+  std::unique_lock lock(mutex_);
+  const Admission::Id id = next_id_++;
+  if (draining_) {
+    refusal = Refused(RefusalKind::kDraining, "the server is about to end");
+  } else if (!admission_.Offer(id, lane, job->request.client, job->submitted + patience)) {
+    const LaneLoad load = admission_.Load(lane);
+    refusal = Refused(RefusalKind::kBusy, "all places are taken and the queue is full");
+    refusal.load = load.running + load.queued + 1;
+    refusal.retry_after = std::chrono::seconds(1);
+  } else {
+    jobs_.emplace(id, job);
+    newcomer_ = true;
+    lock.unlock();
+    changed_.notify_one();
+    timer_.notify_one();
+    return std::make_shared<EngineTicket>(weak_from_this(), id);
+  }
+  lock.unlock();
+  job->done(std::move(refusal));
+  return std::make_shared<NoTicket>();
+}
+
+void Engine::Cancel(Admission::Id id) {
+  std::unique_lock lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;
+  const std::shared_ptr<Job> job = found->second;
+  if (admission_.Remove(id)) {
+    lock.unlock();
+    return Finish(id, job, Refused(RefusalKind::kCancelled, "cancelled while waiting"), false);
+  }
+  job->cancelled = true;
+  if (job->session != nullptr) job->session->Cancel();
+  lock.unlock();
+  job->stop.request_stop();
+}
+
+void Engine::Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.erase(id);
+    if (ran) admission_.Ended(job->request.lane);
+    if (jobs_.empty()) idle_.notify_all();
+  }
+  if (ran) changed_.notify_one();
+  job->done(std::move(answer));
+}
+
+void Engine::Work(const std::stop_token& stop) {
+  while (true) {
+    std::optional<Admission::Id> id;
+    std::shared_ptr<Job> job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [&] { return (id = admission_.Next()).has_value(); });
+      if (!id) return;
+      job = jobs_.at(*id);
+    }
+    RunJob(*id, job);
+  }
+}
+
+void Engine::KeepTime(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::vector<std::pair<Admission::Id, std::shared_ptr<Job>>> expired;
+    {
+      std::unique_lock lock(mutex_);
+      const auto check = Clock::now() + kIdleCheck;
+      timer_.wait_until(lock, stop, std::min(admission_.NextExpiry().value_or(check), check),
+                        [&] { return std::exchange(newcomer_, false); });
+      for (const Admission::Id id : admission_.Expired(Clock::now())) {
+        expired.emplace_back(id, jobs_.at(id));
+      }
+    }
+    for (const auto& [id, job] : expired) {
+      Refusal refusal = Refused(RefusalKind::kQueueTimeout, "waited too long for a free place");
+      refusal.retry_after = std::chrono::seconds(1);
+      Finish(id, job, std::move(refusal), false);
+    }
+    pool_.DropIdle(options_.idle_time);
+  }
+}
+
+void Engine::RunJob(Admission::Id id, const std::shared_ptr<Job>& job) {
+  std::unique_ptr<SlotPool::Lease> lease;
+  bool broken = false;
+  Answer answer = Execute(*job, lease, broken);
+  Finish(id, job, std::move(answer), true);
+  if (lease == nullptr) return;
+  // Whoever asked has the answer: this is on our own time.
+  broken ? pool_.Drop(std::move(lease)) : pool_.Give(std::move(lease));
+}
+
+Answer Engine::Execute(Job& job, std::unique_ptr<SlotPool::Lease>& lease, bool& broken) {
+  Report report;
+  report.queued = Clock::now() - job.submitted;
+  report.isolation = home_.grade();
+  const Installation* known = catalog_.Find(job.request.language);
+  if (known == nullptr) {
+    const Error* reason = catalog_.WhyNot(job.request.language);
+    return Refused(RefusalKind::kUnavailable,
+                   reason != nullptr ? fmt::format("{} does not run here: {}", job.request.language,
+                                                   reason->message())
+                                     : fmt::format("no language \"{}\"", job.request.language));
+  }
+  if (job.request.requirements.empty() || !TakesRequirements(known->language)) {
+    return RunInSlot(job, *known, lease, broken, std::move(report));
+  }
+  return ExecuteWithPackages(job, *known, lease, broken, std::move(report));
+}
+
+Answer Engine::ExecuteWithPackages(Job& job, const Installation& known,
+                                   std::unique_ptr<SlotPool::Lease>& lease, bool& broken,
+                                   Report report) {
+  if (options_.packages == nullptr) {
+    return Refused(RefusalKind::kInvalid, "packages cannot be installed here");
+  }
+  const auto begin = Clock::now();
+  const Result<PackageSet> set = options_.packages->Get(
+      known, job.request.requirements,
+      {.time = job.request.install_time.value_or(kInstallTime), .cancel = job.stop.get_token()});
+  report.install = Clock::now() - begin;
+  if (job.stop.stop_requested()) {
+    return Refused(RefusalKind::kCancelled, "cancelled while packages were installed");
+  }
+  if (!set.ok() && set.error().kind() == ErrorKind::kInvalid) {
+    return Refused(RefusalKind::kInvalid, set.error().message());
+  }
+  if (!set.ok()) {
+    report.install_failure = set.error().message();
+    return report;
+  }
+  Installation with_set = known;
+  with_set.packages = set->directory;
+  Answer answer = RunInSlot(job, with_set, lease, broken, std::move(report));
+  // The slot will wait for the next who wants this set.
+  if (lease != nullptr) lease->shown = set->lease;
+  return answer;
+}
+
+Answer Engine::RunInSlot(Job& job, const Installation& installation,
+                         std::unique_ptr<SlotPool::Lease>& lease, bool& broken, Report report) {
+  const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
+  Result<std::unique_ptr<SlotPool::Lease>> taken =
+      pool_.Take(key, SpecFor(installation, home_.grade()));
+  if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
+  lease = std::move(taken).value();
+  Session session(installation, job.request);
+  {
+    const std::lock_guard lock(mutex_);
+    job.session = &session;
+    if (job.cancelled) session.Cancel();
+  }
+  const Status status = session.Run(*lease->slot, report);
+  {
+    const std::lock_guard lock(mutex_);
+    job.session = nullptr;
+  }
+  if (!status.ok() && status.error().kind() == ErrorKind::kInvalid) {
+    return Refused(RefusalKind::kInvalid, status.error().message());
+  }
+  broken = !status.ok();
+  if (session.cancelled()) return Refused(RefusalKind::kCancelled, "cancelled while running");
+  if (!status.ok()) return Refused(RefusalKind::kFailed, status.error().message());
+  return report;
+}
+
+}  // namespace
+
+std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const JailHome& home,
+                                     EngineOptions options) {
+  return std::make_shared<Engine>(catalog, home, std::move(options));
+}
+
+}  // namespace polybox::exec

@@ -1,0 +1,145 @@
+#include "exec/session.h"
+
+#include <csignal>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "exec/capture.h"
+#include "exec/collect.h"
+#include "exec/streams.h"
+
+namespace polybox::exec {
+namespace {
+
+void Apply(const Overrides& overrides, jail::RunLimits& limits) {
+  if (overrides.wall_time) {
+    limits.wall_time = *overrides.wall_time;
+    // Who may run longer may compute longer, unless it says otherwise.
+    limits.cpu_time = *overrides.wall_time;
+  }
+  if (overrides.cpu_time) limits.cpu_time = *overrides.cpu_time;
+  if (overrides.memory) limits.memory = *overrides.memory;
+  if (overrides.processes) limits.processes = *overrides.processes;
+  if (overrides.disk) limits.disk = *overrides.disk;
+}
+
+/// `name` as "name=value" in `env`, in place of what was there.
+void SetVariable(std::vector<std::string>& env, const std::string& name, const std::string& value) {
+  std::erase_if(env, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  env.push_back(fmt::format("{}={}", name, value));
+}
+
+/// What a step says, as the request wants it kept.
+class Recorder {
+ public:
+  Recorder(const Request& request, StepKind kind, Bytes limit)
+      : request_(request), kind_(kind), out_(limit), err_(limit) {}
+
+  Streams::Sink Sink(Stream stream) {
+    return [this, stream](std::string_view text) { Take(stream, text); };
+  }
+
+  void Finish(StepReport& report) {
+    report.out = out_.Text();
+    report.err = err_.Text();
+    report.out_truncated = out_.truncated();
+    report.err_truncated = err_.truncated();
+    report.combined = std::move(combined_);
+  }
+
+ private:
+  void Take(Stream stream, std::string_view text) {
+    (stream == Stream::kOut ? out_ : err_).Add(text);
+    if (request_.wants_combined) combined_ += text;
+    if (request_.on_output) request_.on_output(kind_, stream, text);
+  }
+
+  const Request& request_;
+  StepKind kind_;
+  Capture out_;
+  Capture err_;
+  std::string combined_;
+};
+
+}  // namespace
+
+Result<StepReport> Session::RunStep(jail::Slot& slot, StepKind kind) {
+  const bool is_run = kind == StepKind::kRun;
+  const languages::Language& language = installation_.language;
+  const languages::Step& step = is_run ? language.run : *language.compile;
+  const Overrides& overrides = is_run ? request_.run : request_.compile;
+  POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest run,
+                           RequestFor(installation_, step, {request_.files, request_.args}));
+  Apply(overrides, run.limits);
+  run.one_cpu = request_.one_cpu;
+  if (is_run) {
+    for (const auto& [name, value] : request_.env) SetVariable(run.env, name, value);
+    if (!request_.output_directory.empty()) {
+      SetVariable(run.env, "OUTPUT_DIR",
+                  fmt::format("{}/{}", installation_.places.work, request_.output_directory));
+    }
+  }
+  const Bytes output = overrides.output.value_or(step.limits.output);
+  Recorder recorder(request_, kind, output);
+  Streams streams;
+  if (is_run) streams.input_bytes = request_.input;
+  streams.out = recorder.Sink(Stream::kOut);
+  streams.err = recorder.Sink(Stream::kErr);
+  streams.limit =
+      request_.output_rule == OutputRule::kEndRun ? std::optional(output) : std::nullopt;
+  streams.cancelled = &cancelled_;
+  {
+    const std::lock_guard lock(mutex_);
+    slot_ = &slot;
+  }
+  Result<jail::Outcome> outcome = RunWithStreams(slot, std::move(run), streams);
+  {
+    const std::lock_guard lock(mutex_);
+    slot_ = nullptr;
+  }
+  if (!outcome.ok()) return outcome.error();
+  StepReport report;
+  report.outcome = std::move(outcome).value();
+  recorder.Finish(report);
+  return report;
+}
+
+Status Session::Run(jail::Slot& slot, Report& report) {
+  installation_.places = slot.places();
+  POLYBOX_ASSIGN_OR_RETURN(std::vector<jail::InputFile> files,
+                           FilesFor(installation_, {request_.files, request_.args}));
+  if (!request_.output_directory.empty()) {
+    files.push_back({request_.output_directory, "", S_IFDIR | 0755});
+  }
+  POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
+  if (installation_.language.compile && !cancelled_) {
+    POLYBOX_ASSIGN_OR_RETURN(report.compile, RunStep(slot, StepKind::kCompile));
+    const jail::Outcome& compiled = report.compile->outcome;
+    if (compiled.end != jail::End::kExited || compiled.exit_code != 0) return {};
+  }
+  if (cancelled_) return {};
+  POLYBOX_ASSIGN_OR_RETURN(report.run, RunStep(slot, StepKind::kRun));
+  return request_.output_directory.empty() || cancelled_ ? Status() : Collect(slot, report);
+}
+
+Status Session::Collect(jail::Slot& slot, Report& report) const {
+  const Result<UniqueFd> directory = slot.OpenDirectory(request_.output_directory);
+  // The guest may have removed it, or put something else there.
+  if (!directory.ok()) {
+    report.artifacts_left_out.push_back(directory.error().message());
+    return {};
+  }
+  POLYBOX_ASSIGN_OR_RETURN(Collected collected, CollectFiles(directory->get()));
+  report.artifacts = std::move(collected.files);
+  report.artifacts_left_out = std::move(collected.left_out);
+  return {};
+}
+
+void Session::Cancel() {
+  cancelled_ = true;
+  const std::lock_guard lock(mutex_);
+  if (slot_ != nullptr) slot_->Signal(SIGKILL);
+}
+
+}  // namespace polybox::exec

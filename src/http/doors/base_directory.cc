@@ -1,0 +1,211 @@
+#include "http/doors/base_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <dirent.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <memory>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/files.h"
+
+namespace polybox::http {
+namespace {
+
+/// What is opened is never waited for (a FIFO), and never becomes our terminal.
+constexpr unsigned kSafely = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+Error Denied() {
+  return {ErrorKind::kInvalid, "the path leads out of the base directory"};
+}
+
+Error NotFound() {
+  return {ErrorKind::kNotFound, "there is no such file"};
+}
+
+Error ToError(int code) {
+  switch (code) {
+    case EXDEV:  // it left the base on the way
+    case ELOOP:
+      return Denied();
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+      return NotFound();
+    default:
+      return Error::FromErrno("open", code);
+  }
+}
+
+/// The components without "." and with ".." taken back: what the path means where there is no link.
+Result<std::vector<std::string>> Components(std::string_view path) {
+  if (path.find('\0') != std::string_view::npos) return Denied();
+  std::vector<std::string> components;
+  while (!path.empty()) {
+    const std::string_view component = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), component.size() + 1));
+    if (component.empty() || component == ".") continue;
+    if (component != "..") {
+      components.emplace_back(component);
+    } else if (components.empty()) {
+      return Denied();
+    } else {
+      components.pop_back();
+    }
+  }
+  return components;
+}
+
+/// The path for the kernel, which follows links before it takes back "..".
+Result<std::string> Relative(std::string_view path) {
+  POLYBOX_RETURN_IF_ERROR(Components(path));
+  path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
+  return path.empty() ? "." : std::string(path);
+}
+
+std::string TemporaryName() {
+  static std::atomic<unsigned> counter = 0;
+  return fmt::format(".polybox-upload-{}-{}", ::getpid(), counter++);
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+}  // namespace
+
+Result<BaseDirectory> BaseDirectory::Open(const std::string& path) {
+  std::string chosen = path;
+  struct stat status{};
+  const bool missing = ::stat(path.c_str(), &status) != 0 && errno == ENOENT;
+  if (missing) {
+    std::error_code ignored;
+    chosen = (std::filesystem::temp_directory_path(ignored) / "polybox-base-XXXXXX").string();
+    if (::mkdtemp(chosen.data()) == nullptr) return Error::FromErrno("make a base directory");
+  }
+  auto fd = OpenFile(chosen, O_PATH | O_DIRECTORY);
+  if (!fd.ok()) return std::move(fd).error().In("open the base directory");
+  return BaseDirectory(std::move(chosen), std::move(fd).value(), missing);
+}
+
+BaseDirectory::~BaseDirectory() {
+  if (!private_ || !fd_.valid()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);  // follows no link
+}
+
+Result<std::string> BaseDirectory::Read(std::string_view path, Bytes largest) const {
+  POLYBOX_ASSIGN_OR_RETURN(const std::string relative, Relative(path));
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd file, OpenBeneath(relative, O_RDONLY));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return Error::FromErrno("look at the file");
+  if (!S_ISREG(status.st_mode)) return NotFound();
+  auto content = ReadAll(file.get(), largest);
+  if (content.ok() || content.error().kind() != ErrorKind::kInvalid) return content;
+  return Error(ErrorKind::kUnavailable, fmt::format("larger than {}", FormatBytes(largest)));
+}
+
+Status BaseDirectory::Write(std::string_view path, std::string_view content) const {
+  POLYBOX_ASSIGN_OR_RETURN(std::vector<std::string> components, Components(path));
+  if (components.empty() || path.ends_with('/')) {
+    return Error(ErrorKind::kSystem, "the path is a directory");
+  }
+  const std::string name = std::move(components.back());
+  components.pop_back();
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd parent, MakeParents(components));
+  const std::string temporary = TemporaryName();
+  const UniqueFd file(::openat(parent.get(), temporary.c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file.valid()) return Error::FromErrno("make the file");
+  Status written = WriteAll(file.get(), content);
+  if (written.ok() &&
+      ::renameat(parent.get(), temporary.c_str(), parent.get(), name.c_str()) != 0) {
+    written = Error::FromErrno("put the file in place");
+  }
+  if (!written.ok()) ::unlinkat(parent.get(), temporary.c_str(), 0);
+  return written;
+}
+
+Result<std::vector<BaseDirectory::Entry>> BaseDirectory::List(std::string_view path,
+                                                              std::size_t most) const {
+  POLYBOX_ASSIGN_OR_RETURN(const std::string relative, Relative(path));
+  POLYBOX_ASSIGN_OR_RETURN(UniqueFd folder, OpenBeneath(relative, O_RDONLY | O_DIRECTORY));
+  const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(folder.get()));
+  if (directory == nullptr) return Error::FromErrno("list the directory");
+  const int fd = folder.release();  // the stream closes it
+  std::vector<Entry> entries;
+  while (const dirent* found = ::readdir(directory.get())) {
+    const std::string name = static_cast<const char*>(found->d_name);
+    if (name == "." || name == "..") continue;
+    if (entries.size() == most) {
+      return Error(ErrorKind::kUnavailable, fmt::format("more than {} entries", most));
+    }
+    entries.push_back(Describe(fd, relative, name));
+  }
+  std::ranges::sort(entries, {}, &Entry::name);
+  return entries;
+}
+
+Result<bool> BaseDirectory::Exists(std::string_view path) const {
+  POLYBOX_ASSIGN_OR_RETURN(const std::string relative, Relative(path));
+  const auto found = OpenBeneath(relative, O_PATH);
+  if (found.ok()) return true;
+  if (found.error().kind() == ErrorKind::kNotFound) return false;
+  return found.error();
+}
+
+Result<UniqueFd> BaseDirectory::OpenBeneath(const std::string& path, unsigned flags) const {
+  open_how how{};
+  // O_PATH takes no other flag but these.
+  how.flags = (flags & O_PATH) != 0 ? flags | O_CLOEXEC : flags | kSafely;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  // The kernel gives up with EAGAIN when something was renamed meanwhile.
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    UniqueFd file(
+        static_cast<int>(::syscall(SYS_openat2, fd_.get(), path.c_str(), &how, sizeof how)));
+    if (file.valid()) return file;
+    if (errno != EAGAIN && errno != EINTR) break;
+  }
+  return ToError(errno);
+}
+
+Result<UniqueFd> BaseDirectory::MakeParents(const std::vector<std::string>& components) const {
+  POLYBOX_ASSIGN_OR_RETURN(UniqueFd folder, OpenBeneath(".", O_PATH | O_DIRECTORY));
+  std::string path;
+  for (const std::string& component : components) {
+    path += path.empty() ? component : "/" + component;
+    if (::mkdirat(folder.get(), component.c_str(), 0755) != 0 && errno != EEXIST) {
+      return Error::FromErrno("make a directory");
+    }
+    auto next = OpenBeneath(path, O_PATH | O_DIRECTORY);
+    if (!next.ok()) {
+      if (next.error().kind() != ErrorKind::kNotFound) return std::move(next).error();
+      return Error(ErrorKind::kSystem, fmt::format("\"{}\" is not a directory", path));
+    }
+    folder = std::move(next).value();
+  }
+  return folder;
+}
+
+BaseDirectory::Entry BaseDirectory::Describe(int directory, const std::string& folder,
+                                             const std::string& name) const {
+  struct stat status{};
+  ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+  if (S_ISLNK(status.st_mode)) {
+    // What it points to, unless that is outside.
+    const auto target = OpenBeneath(fmt::format("{}/{}", folder, name), O_PATH);
+    if (target.ok()) ::fstat(target->get(), &status);
+  }
+  const double modified = static_cast<double>(status.st_mtim.tv_sec) +
+                          static_cast<double>(status.st_mtim.tv_nsec) / 1e9;
+  return {name, status.st_size, S_ISDIR(status.st_mode), modified};
+}
+
+}  // namespace polybox::http

@@ -1,0 +1,60 @@
+#include "http/doors/languages.h"
+
+#include <algorithm>
+
+namespace polybox::http {
+namespace {
+
+char Lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+bool SameInAnyCase(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, Lower, Lower);
+}
+
+std::string FirstLine(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+LanguageFacts FactsOf(const exec::Installation& installation) {
+  const languages::Language& language = installation.language;
+  LanguageFacts facts{.id = language.id,
+                      .name = language.name,
+                      .aliases = language.aliases,
+                      .extensions = language.extensions,
+                      .binaries = language.toolchain.binaries,
+                      .version = FirstLine(installation.toolchain.version),
+                      .entry_file = language.entry.file,
+                      .entry_is_fixed = language.entry.rule == languages::EntryRule::kFixed,
+                      .restricted_files = language.restricted_files,
+                      .compiled = language.compile.has_value(),
+                      .run_limits = language.run.limits,
+                      .packages = {}};
+  if (language.mode) facts.aliases.push_back(language.mode->name);
+  if (!installation.packages.empty()) {
+    for (const std::string& package : language.packages->preinstalled) {
+      facts.packages.push_back(PackageName(package));
+    }
+  }
+  return facts;
+}
+
+std::string PackageName(std::string_view requirement) {
+  // From the second character on: a name in a scope begins with @.
+  const std::size_t end = requirement.find_first_of("@:=<>~!;[ ", 1);
+  return std::string(requirement.substr(0, end));
+}
+
+const LanguageFacts* FindLanguage(const std::vector<LanguageFacts>& languages,
+                                  std::string_view name) {
+  const auto named = [&](const std::string& other) { return SameInAnyCase(other, name); };
+  const auto found = std::ranges::find_if(languages, [&](const LanguageFacts& language) {
+    return named(language.id) || std::ranges::any_of(language.aliases, named);
+  });
+  return found == languages.end() ? nullptr : &*found;
+}
+
+}  // namespace polybox::http

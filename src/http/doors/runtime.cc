@@ -1,0 +1,224 @@
+#include "http/doors/runtime.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "http/doors/execute_result.h"
+#include "http/doors/multipart.h"
+#include "http/doors/shell_words.h"
+#include "http/json_writer.h"
+
+namespace polybox::http {
+namespace {
+
+Response Json(int status, std::string body) {
+  Response response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+Response Say(int status, std::string_view key, std::string_view text) {
+  JsonWriter json;
+  json.BeginObject().Key(key).String(text).EndObject();
+  return Json(status, std::move(json).Take());
+}
+
+Response Message(int status, std::string_view text) {
+  return Say(status, "message", text);
+}
+
+Response Fail(const Error& error, const std::string& intent, std::string_view not_found) {
+  switch (error.kind()) {
+    case ErrorKind::kInvalid:
+      return Message(403, "Access denied");
+    case ErrorKind::kNotFound:
+      return Message(404, not_found);
+    case ErrorKind::kUnavailable:
+      // Not a 5xx: clients would try those again.
+      return Message(413, fmt::format("{} failed: {}", intent, error.message()));
+    case ErrorKind::kSystem:
+      break;
+  }
+  return Message(500, fmt::format("{} failed: {}", intent, error.message()));
+}
+
+/// What FastAPI says of a form without the file.
+Response MissingFile() {
+  return Json(
+      422,
+      R"({"detail":[{"type":"missing","loc":["body","file"],"msg":"Field required","input":null}]})");
+}
+
+/// As a header's parameter: plain where that is enough, else for other alphabets (RFC 5987).
+std::string Attachment(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  std::string quoted;
+  for (const char c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '_' || c == '.' || c == '-' || c == '~';
+    quoted += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return quoted == name ? fmt::format("attachment; filename=\"{}\"", name)
+                        : fmt::format("attachment; filename*=utf-8''{}", quoted);
+}
+
+Response Refused(Fault fault) {
+  switch (fault) {
+    case Fault::kNotFound:
+      return Say(404, "detail", "Not Found");
+    case Fault::kMethodNotAllowed:
+      return Say(405, "detail", "Method Not Allowed");
+    case Fault::kBodyTooLarge:
+      return Say(413, "detail", "Request body too large");
+    case Fault::kUnauthorized:
+      return Say(401, "detail", "a valid token is required");
+    case Fault::kInternal:
+      return Say(500, "detail", "Internal Server Error");
+  }
+  return Say(500, "detail", "Internal Server Error");
+}
+
+class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
+ public:
+  explicit RuntimeDoor(RuntimeOptions options) : options_(std::move(options)) {}
+
+  Door Make() {
+    Door door;
+    door.name = "runtime";
+    door.routes = {
+        Answering("GET", "/", &RuntimeDoor::Alive),
+        Answering("POST", "/upload", &RuntimeDoor::Upload),
+        Answering("GET", "/download/*", &RuntimeDoor::Download),
+        Answering("GET", "/list/*", &RuntimeDoor::List),
+        Answering("GET", "/exists/*", &RuntimeDoor::Exists),
+    };
+    door.routes[1].largest_body = options_.largest_upload;
+    door.refuse = [](Fault fault, const Request&) { return Refused(fault); };
+    // So that it is not asked for paths that are nobody's.
+    door.fault_prefixes = {"/download/", "/list/", "/exists/"};
+    return door;
+  }
+
+ private:
+  using Answer = Response (RuntimeDoor::*)(const Request&) const;
+
+  Route Answering(std::string method, std::string path, Answer answer) {
+    const auto handler = [self = shared_from_this(), answer](const auto& exchange) {
+      exchange->Respond((*self.*answer)(exchange->request()));
+    };
+    return {std::move(method), std::move(path), handler, 0};
+  }
+
+  /// What follows the route's own part of the path.
+  static std::string_view Tail(const Request& request) {
+    return std::string_view(request.path).substr(request.path.find('/', 1) + 1);
+  }
+
+  Response Alive(const Request&) const {
+    return Json(200, R"({"status":"ok","message":"Sandbox Runtime is active."})");
+  }
+
+  Response Upload(const Request& request) const {
+    const auto found = FindUpload(request.Header("Content-Type"), request.body, "file");
+    if (!found.ok()) return Say(400, "detail", found.error().message());
+    if (!*found) return MissingFile();
+    const UploadedFile& file = **found;
+    const Status written = options_.files->Write(file.filename, file.content);
+    if (!written.ok()) return Fail(written.error(), "File upload", "");
+    return Message(200, fmt::format("File '{}' uploaded successfully.", file.filename));
+  }
+
+  Response Download(const Request& request) const {
+    const std::string_view path = Tail(request);
+    auto content = options_.files->Read(path, options_.largest_download);
+    if (!content.ok()) return Fail(content.error(), "File download", "File not found");
+    Response response;
+    response.content_type = "application/octet-stream";
+    response.body = std::move(content).value();
+    response.headers = {{"Content-Disposition", Attachment(path)}};
+    return response;
+  }
+
+  Response List(const Request& request) const {
+    const auto entries = options_.files->List(Tail(request), options_.most_entries);
+    if (!entries.ok()) return Fail(entries.error(), "List files", "Path is not a directory");
+    JsonWriter json;
+    json.BeginArray();
+    for (const BaseDirectory::Entry& entry : *entries) {
+      json.BeginObject().Key("name").String(entry.name).Key("size").Integer(entry.size);
+      json.Key("type").String(entry.directory ? "directory" : "file");
+      json.Key("mod_time").Raw(fmt::format("{:.6f}", entry.modified)).EndObject();
+    }
+    json.EndArray();
+    return Json(200, std::move(json).Take());
+  }
+
+  Response Exists(const Request& request) const {
+    const std::string_view path = Tail(request);
+    const auto exists = options_.files->Exists(path);
+    if (!exists.ok()) return Fail(exists.error(), "Check", "");
+    JsonWriter json;
+    json.BeginObject().Key("path").String(path).Key("exists").Bool(*exists).EndObject();
+    return Json(200, std::move(json).Take());
+  }
+
+  const RuntimeOptions options_;
+};
+
+Result<std::vector<std::string>> Words(const std::string& command) {
+  if (command.find('\0') != std::string::npos) {
+    return Error(ErrorKind::kInvalid, "embedded null byte");
+  }
+  POLYBOX_ASSIGN_OR_RETURN(std::vector<std::string> words, SplitShellWords(command));
+  if (words.empty()) return Error(ErrorKind::kInvalid, "no command was given");
+  return words;
+}
+
+}  // namespace
+
+Door MakeRuntimeDoor(RuntimeOptions options) {
+  return std::make_shared<RuntimeDoor>(std::move(options))->Make();
+}
+
+CommandHandler MakeCommandHandler(CommandRunner& runner, RuntimeOptions options) {
+  return [&runner, options = std::move(options)](const std::shared_ptr<Exchange>& exchange,
+                                                 const CommandCall& call) {
+    auto words = Words(call.command);
+    // Even this is a 200: the API's clients look at the exit code.
+    if (!words.ok()) {
+      return exchange->Respond(Json(200, CommandFailure(words.error().message()) + "\n"));
+    }
+    CommandRequest request{
+        exchange->request().client, std::move(words).value(),
+        std::min(options.command_timeout, call.timeout.value_or(options.command_timeout))};
+    const ResultContext context{"", request.timeout};
+    const auto ticket =
+        runner.Run(std::move(request), [exchange, context, command = call.command,
+                                        capacity = options.capacity](const exec::Answer& answer) {
+          const auto* report = std::get_if<exec::Report>(&answer);
+          exchange->Respond(report != nullptr
+                                ? Json(200, CommandResult(*report, context, command) + "\n")
+                                : ExecuteRefusal(std::get<exec::Refusal>(answer), capacity));
+        });
+    exchange->OnDisconnect([ticket] { ticket->Cancel(); });
+  };
+}
+
+std::optional<Duration> ParseCommandTimeout(std::string_view text) {
+  double seconds = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, seconds);
+  // Beyond a year it is no timeout, and nanoseconds would overflow.
+  constexpr double kYear = 366.0 * 86400;
+  if (error != std::errc() || end != last || !std::isfinite(seconds) || seconds <= 0 ||
+      seconds > kYear) {
+    return std::nullopt;
+  }
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace polybox::http

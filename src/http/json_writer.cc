@@ -1,0 +1,102 @@
+#include "http/json_writer.h"
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+
+namespace polybox::http {
+namespace {
+
+void AppendEscaped(std::string& out, char c) {
+  constexpr std::string_view kShort = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kLetters = "\"\\bfnrt";
+  if (const std::size_t at = kShort.find(c); at != std::string_view::npos) {
+    out += '\\';
+    out += kLetters[at];
+  } else {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
+  }
+}
+
+/// Of ASCII: what may stand in a string as it is.
+bool IsPlain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' &&
+         c != '&';
+}
+
+void AppendQuoted(std::string& out, std::string_view text) {
+  out += '"';
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (static_cast<unsigned char>(c) < 0x80) {
+      ++at;
+      if (IsPlain(c)) {
+        out += c;
+      } else {
+        AppendEscaped(out, c);
+      }
+      continue;
+    }
+    const std::size_t length = Utf8SequenceLength(text.substr(at));
+    const std::string_view sequence = text.substr(at, length);
+    if (length == 0) {
+      out += "\\ufffd";
+    } else if (sequence == "\u2028") {
+      out += "\\u2028";
+    } else if (sequence == "\u2029") {
+      out += "\\u2029";
+    } else {
+      out += sequence;
+    }
+    at += length == 0 ? 1 : length;
+  }
+  out += '"';
+}
+
+}  // namespace
+
+JsonWriter& JsonWriter::Key(std::string_view key) {
+  Separate();
+  AppendQuoted(text_, key);
+  text_ += ':';
+  needs_comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::String(std::string_view value) {
+  Separate();
+  AppendQuoted(text_, value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Raw(std::string_view json) {
+  Separate();
+  text_ += json;
+  return *this;
+}
+
+JsonWriter& JsonWriter::Open(char bracket) {
+  Separate();
+  text_ += bracket;
+  needs_comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::Close(char bracket) {
+  text_ += bracket;
+  needs_comma_ = true;
+  return *this;
+}
+
+void JsonWriter::Separate() {
+  if (needs_comma_) text_ += ',';
+  needs_comma_ = true;
+}
+
+std::string QuoteJson(std::string_view text) {
+  std::string out;
+  AppendQuoted(out, text);
+  return out;
+}
+
+}  // namespace polybox::http

@@ -1,0 +1,40 @@
+// Writes JSON as Go's encoding/json does: compact, with <, >, & and the two line separators
+// escaped, and bytes that are not UTF-8 as \ufffd.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace polybox::http {
+
+class JsonWriter {
+ public:
+  JsonWriter& BeginObject() { return Open('{'); }
+  JsonWriter& EndObject() { return Close('}'); }
+  JsonWriter& BeginArray() { return Open('['); }
+  JsonWriter& EndArray() { return Close(']'); }
+  /// In an object, before each value.
+  JsonWriter& Key(std::string_view key);
+  JsonWriter& String(std::string_view value);
+  JsonWriter& Integer(std::int64_t value) { return Raw(std::to_string(value)); }
+  JsonWriter& Bool(bool value) { return Raw(value ? "true" : "false"); }
+  JsonWriter& Null() { return Raw("null"); }
+  /// What is JSON already.
+  JsonWriter& Raw(std::string_view json);
+
+  std::string Take() && { return std::move(text_); }
+
+ private:
+  JsonWriter& Open(char bracket);
+  JsonWriter& Close(char bracket);
+  void Separate();
+
+  std::string text_;
+  bool needs_comma_ = false;
+};
+
+/// With its quotes.
+std::string QuoteJson(std::string_view text);
+
+}  // namespace polybox::http

@@ -1,0 +1,79 @@
+#include "obs/metrics.h"
+
+#include <chrono>
+
+namespace polybox::obs {
+namespace {
+
+double Seconds(Duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// From a warm start to the longest run that is usual.
+std::vector<double> TimeBounds() {
+  return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+}
+
+}  // namespace
+
+Metrics::Metrics()
+    : requests_({"polybox_http_requests_total",
+                 "Requests that were answered.",
+                 {"door", "route", "status"}}),
+      request_time_({"polybox_http_request_seconds",
+                     "Time from the head of a request to the end of its answer.",
+                     {"door", "route"}},
+                    TimeBounds()),
+      runs_(
+          {"polybox_runs_total", "Requests that were executed.", {"language", "door", "outcome"}}),
+      warm_runs_({"polybox_warm_runs_total",
+                  "Runs that began in a process that was waiting.",
+                  {"language", "door"}}),
+      refusals_({"polybox_refusals_total", "Requests that were not executed.", {"door", "reason"}}),
+      queue_time_({"polybox_queue_seconds", "Time that a request waited for its turn.", {"door"}},
+                  TimeBounds()),
+      install_time_({"polybox_install_seconds",
+                     "Time that installing requirements took.",
+                     {"language", "door"}},
+                    TimeBounds()),
+      compile_time_({"polybox_compile_seconds", "Wall time of compilers.", {"language", "door"}},
+                    TimeBounds()),
+      run_time_({"polybox_run_seconds", "Wall time of programs.", {"language", "door", "outcome"}},
+                TimeBounds()) {}
+
+void Metrics::RequestAnswered(const RequestFigures& request) {
+  requests_.Add({request.door, request.route, std::to_string(request.status)});
+  request_time_.Observe({request.door, request.route}, Seconds(request.time));
+}
+
+void Metrics::RunEnded(const RunFigures& run) {
+  runs_.Add({run.language, run.door, run.outcome});
+  if (run.warm) warm_runs_.Add({run.language, run.door});
+  queue_time_.Observe({run.door}, Seconds(run.queued));
+  if (run.install) install_time_.Observe({run.language, run.door}, Seconds(*run.install));
+  if (run.compile) compile_time_.Observe({run.language, run.door}, Seconds(*run.compile));
+  if (run.run) run_time_.Observe({run.language, run.door, run.outcome}, Seconds(*run.run));
+}
+
+void Metrics::RunRefused(std::string_view door, std::string_view reason) {
+  refusals_.Add({std::string(door), std::string(reason)});
+}
+
+void Metrics::AddGauge(std::string name, std::string help, std::function<double()> value) {
+  gauges_.push_back({{std::move(name), std::move(help)}, std::move(value)});
+}
+
+std::string Metrics::Render() const {
+  std::string text;
+  for (const Gauge& gauge : gauges_) gauge.AppendTo(text);
+  for (const Counters* counters : {&requests_, &runs_, &warm_runs_, &refusals_}) {
+    counters->AppendTo(text);
+  }
+  for (const Histograms* histograms :
+       {&request_time_, &queue_time_, &install_time_, &compile_time_, &run_time_}) {
+    histograms->AppendTo(text);
+  }
+  return text;
+}
+
+}  // namespace polybox::obs

@@ -1,0 +1,438 @@
+"""End-to-end tests over HTTP: the cases of http/*.toml against `polybox serve` (http/README.md has their keys).
+
+Each file has a server of its own, which its first case starts and the end of the tests stops. As long as there is no
+`serve` command there are no tests here.
+"""
+import atexit
+import base64
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = HERE.parent.parent / "build" / "polybox"
+TIMEOUT = 60
+START_TIMEOUT = 20
+
+CASE_KEYS = {"name", "needs", "request", "before", "status", "headers", "body", "body_has", "body_lacks", "json",
+             "json_has", "json_null", "absent", "decoded", "decoded_has", "under_ms"}
+REQUEST_KEYS = {"method", "path", "headers", "json", "body", "body_base64", "chunked"}
+
+
+def has_serve():
+    if not BINARY.exists():
+        return False
+    asked = subprocess.run([str(BINARY), "serve", "--help"], capture_output=True, timeout=TIMEOUT)
+    return asked.returncode == 0
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Answer:
+    def __init__(self, status, headers, body, seconds):
+        self.status, self.headers, self.body, self.seconds = status, headers, body, seconds
+        self.text = body.decode("utf-8", "replace")
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __str__(self):
+        return f"\nstatus {self.status}\n{self.headers}\n{self.text[:2000]}"
+
+
+class Server:
+    """`polybox serve` on a free port, with a folder of its own ({tmp}) for its files."""
+
+    def __init__(self, args=(), env=None, path=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="polybox-http-")
+        self.port = free_port()
+        (pathlib.Path(self.folder.name) / "base").mkdir()
+        clean = {
+            "PATH": path or os.environ["PATH"],
+            "XDG_CONFIG_HOME": f"{self.folder.name}/config",
+            "POLYBOX_CACHE_DIR": f"{self.folder.name}/cache",
+            "SANDBOX_BASE_DIR": f"{self.folder.name}/base",
+        }
+        # Toolchains and preinstalled packages are this machine's own.
+        for name in ("HOME", "PYENV_ROOT", "RUSTUP_HOME", "POLYBOX_PACKAGES_DIR"):
+            if name in os.environ:
+                clean[name] = os.environ[name]
+        self.log = open(f"{self.folder.name}/log", "w+b")
+        command = [str(BINARY), "serve", "--listen", f"127.0.0.1:{self.port}", *args]
+        command = [word.replace("{tmp}", self.folder.name) for word in command]
+        self.process = subprocess.Popen(command, env=clean | (env or {}), cwd=self.folder.name,
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        atexit.register(self.stop)
+        self.await_ready()
+        self.health = self.ask({"method": "GET", "path": "/health"}).json()
+
+    def await_ready(self):
+        deadline = time.monotonic() + START_TIMEOUT
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, f"the server ended at once:\n{self.said()}"
+            try:
+                if self.ask({"method": "GET", "path": "/healthz"}).status == 200:
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError(f"the server does not answer:\n{self.said()}")
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode("utf-8", "replace")[-4000:]
+
+    def ask(self, request):
+        """One request on a connection of its own."""
+        unknown = request.keys() - REQUEST_KEYS
+        assert not unknown, f"unknown keys in the request: {unknown}"
+        headers, body = dict(request.get("headers", {})), None
+        if "json" in request:
+            body = json.dumps(special(request["json"])).encode()
+            headers.setdefault("Content-Type", "application/json")
+        elif "body" in request:
+            body = special(request["body"]).encode()
+        elif "body_base64" in request:
+            body = base64.b64decode(request["body_base64"])
+        if request.get("chunked"):
+            headers["Transfer-Encoding"] = "chunked"
+            body = iter([body[i:i + 65536] for i in range(0, len(body), 65536)])
+        started = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        try:
+            connection.request(request.get("method", "POST"), request["path"], body, headers,
+                               encode_chunked=bool(request.get("chunked")))
+            response = connection.getresponse()
+            return Answer(response.status, dict(response.getheaders()), response.read(),
+                          time.monotonic() - started)
+        finally:
+            connection.close()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        self.folder.cleanup()
+
+
+class SharedServer:
+    """Starts when first asked for; the cases of a file share it."""
+
+    def __init__(self, options):
+        self.options, self.lock, self.server, self.failure = options, threading.Lock(), None, None
+
+    def get(self):
+        with self.lock:
+            if self.failure:
+                raise AssertionError(self.failure)
+            if not self.server:
+                try:
+                    self.server = Server(**self.options)
+                except Exception as reason:
+                    self.failure = str(reason)
+                    raise
+            return self.server
+
+
+def special(value):
+    """Long and binary texts that nobody wants to see in a file: {repeat = ["x", 3]}, {base64 = "text"}."""
+    if isinstance(value, dict) and value.keys() == {"repeat"}:
+        return value["repeat"][0] * value["repeat"][1]
+    if isinstance(value, dict) and value.keys() == {"list_of"}:
+        return [special(value["list_of"][0])] * value["list_of"][1]
+    if isinstance(value, dict) and value.keys() == {"base64"}:
+        return base64.b64encode(value["base64"].encode()).decode()
+    if isinstance(value, dict):
+        return {key: special(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [special(item) for item in value]
+    return value
+
+
+def pick(document, path):
+    """The value at `a.b.0.c`."""
+    for part in path.split("."):
+        document = document[int(part)] if isinstance(document, list) else document[part]
+    return document
+
+
+def check(case, answer):
+    shown = str(answer)
+    assert answer.status == case.get("status", 200), f"wrong status{shown}"
+    names = {name.lower(): value for name, value in answer.headers.items()}
+    for name, wanted in case.get("headers", {}).items():
+        assert re.fullmatch(wanted, names.get(name.lower(), "")), f"header {name} is not {wanted!r}{shown}"
+    if "body" in case:
+        assert answer.text == case["body"], f"the body is not {case['body']!r}{shown}"
+    for part in case.get("body_has", []):
+        assert part in answer.text, f"the body lacks {part!r}{shown}"
+    for part in case.get("body_lacks", []):
+        assert part not in answer.text, f"the body has {part!r}{shown}"
+    for path, wanted in case.get("json", {}).items():
+        got = pick(answer.json(), path)
+        assert got == wanted and isinstance(got, bool) == isinstance(wanted, bool), f"{path} is {got!r}, not {wanted!r}{shown}"
+    for path, wanted in case.get("json_has", {}).items():
+        assert wanted in pick(answer.json(), path), f"{path} lacks {wanted!r}{shown}"
+    for path in case.get("json_null", []):
+        assert pick(answer.json(), path) is None, f"{path} is not null{shown}"
+    for path in case.get("absent", []):
+        assert path not in answer.json(), f"{path} is there{shown}"
+    for path, wanted in case.get("decoded", {}).items():
+        got = base64.b64decode(pick(answer.json(), path), validate=True).decode("utf-8", "replace")
+        assert got == wanted, f"{path} is {got!r}, not {wanted!r}{shown}"
+    for path, wanted in case.get("decoded_has", {}).items():
+        got = base64.b64decode(pick(answer.json(), path), validate=True).decode("utf-8", "replace")
+        assert wanted in got, f"{path} is {got!r} and lacks {wanted!r}{shown}"
+    if "under_ms" in case:
+        assert answer.seconds * 1000 < case["under_ms"], f"it took {answer.seconds * 1000:.0f} ms{shown}"
+
+
+def run_case(case, shared):
+    unknown = case.keys() - CASE_KEYS
+    assert not unknown, f"unknown keys in the case: {unknown}"
+    server = shared.get()
+    for language in case.get("needs", []):
+        if language not in server.health["languages"]:
+            raise Skip(f"{language} is not available")  # noqa: F821 (run.py puts it here)
+    for request in case.get("before", []):
+        server.ask(request)
+    check(case, server.ask(case["request"]))
+
+
+def language_cases(row):
+    """The same claims for every language: through both doors where both can show it."""
+    language, files = row["id"], row.get("more_files", {})
+    for claim in row["claim"]:
+        sources = {row["entry"]: claim["code"]} | (files if claim.get("with_files") else {})
+        listed = [{"name": name, "content": text} for name, text in sources.items()]
+        result = "compile" if claim.get("compile_fails") else "run"
+        body = {"runtime": language, "files": listed}
+        if "stdin" in claim:
+            body["stdin"] = {"content": claim["stdin"]}
+        case = {"name": f"run {language} {claim['name']}", "needs": [language],
+                "request": {"path": "/v1/run", "json": body},
+                "json": {f"{result}.exit_code": claim.get("exit", 0), f"{result}.status": "OK"},
+                "decoded": {}, "decoded_has": {}}
+        for stream in ("stdout", "stderr"):
+            if stream in claim:
+                case["decoded"][f"{result}.{stream}"] = claim[stream]
+            if stream + "_has" in claim:
+                case["decoded_has"][f"{result}.{stream}"] = claim[stream + "_has"]
+        if result == "compile":
+            case["json_null"] = ["run"]
+        yield case
+        body = {"language": language, "code": claim["code"]}
+        if claim.get("with_files"):
+            body["files"] = {name: {"base64": text} for name, text in files.items()}
+        if "stdin" in claim:
+            body["stdin"] = claim["stdin"]
+        code = claim.get("exit", 0)
+        case = {"name": f"execute {language} {claim['name']}", "needs": [language],
+                "request": {"path": "/execute", "json": body},
+                "json": {"exit_code": code, "status": "error" if code or claim.get("compile_fails") else "success",
+                         "timed_out": False, "oom_killed": False},
+                "json_has": {}}
+        for stream in ("stdout", "stderr"):
+            if stream in claim:
+                case["json"][stream] = claim[stream]
+            if stream + "_has" in claim:
+                case["json_has"][stream] = claim[stream + "_has"]
+        yield case
+
+
+def add_test(name, function):
+    # run.py finds tests by their names.
+    name = "test_" + re.sub(r"\W+", "_", name)
+    assert name not in globals(), f"two cases are called {name}"
+    globals()[name] = function
+
+
+def collect():
+    for file in sorted((HERE / "http").glob("*.toml")):
+        content = tomllib.loads(file.read_text())
+        shared = SharedServer(content.get("server", {}))
+        cases = list(content.get("case", []))
+        for row in content.get("language", []):
+            cases += language_cases(row)
+        for case in cases:
+            add_test(f"{file.stem}: {case['name']}", lambda box, case=case, shared=shared: run_case(case, shared))
+
+
+# --- What is more than one request and one answer. ---
+
+MODES = {"python": "python3", "golang": "go", "node": "node", "shell": "bash"}
+HELLO = {
+    "python": "print(6 * 7)",
+    "golang": 'package main\nimport "fmt"\nfunc main() { fmt.Println(6 * 7) }\n',
+    "node": "console.log(6 * 7)",
+    "shell": "echo $((6 * 7))",
+}
+
+
+def path_with(box, *programs):
+    """A PATH that has these programs and nothing else; skips when this machine lacks one."""
+    folder = box.path / "bin"
+    folder.mkdir(exist_ok=True)
+    for program in programs:
+        found = shutil.which(program)
+        if not found:
+            raise Skip(f"{program} is not installed")  # noqa: F821
+        (folder / program).symlink_to(found)
+    return str(folder)
+
+
+def refused_start(box, *args, env=None):
+    return subprocess.run([str(BINARY), "serve", "--listen", f"127.0.0.1:{free_port()}", *args],
+                          env=box.env(env), cwd=box.path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=TIMEOUT)
+
+
+def check_mode(server, mode):
+    try:
+        assert server.health["mode"] == mode, server.health
+        assert server.health["runtime_version"] not in ("", "unknown"), server.health
+        answer = server.ask({"path": "/execute", "json": {"code": HELLO[mode]}})
+        assert (answer.status, answer.json()["stdout"]) == (200, "42\n"), answer
+    finally:
+        server.stop()
+
+
+def mode_tests():
+    for mode, program in MODES.items():
+        def by_flag(box, mode=mode, program=program):
+            path_with(box, program)
+            check_mode(Server(["--mode", mode]), mode)
+
+        def by_environment(box, mode=mode, program=program):
+            path_with(box, program)
+            check_mode(Server(env={"SANDBOX_MODE": mode}), mode)
+
+        def detected(box, mode=mode, program=program):
+            check_mode(Server(path=path_with(box, program)), mode)
+
+        def missing(box, mode=mode, program=program):
+            other = "bash" if program != "bash" else "python3"
+            done = refused_start(box, "--mode", mode, env={"PATH": path_with(box, other)})
+            assert done.returncode == 1, done
+            assert f'mode={mode} but "{program}" not found in PATH' in done.stderr, done.stderr
+
+        add_test(f"mode {mode} by flag", by_flag)
+        add_test(f"mode {mode} by environment", by_environment)
+        add_test(f"mode {mode} is detected", detected)
+        add_test(f"mode {mode} without its runtime stops the start", missing)
+
+
+def no_runtime_at_all(box):
+    done = refused_start(box, env={"PATH": path_with(box)})
+    assert done.returncode == 1, done
+    assert "no supported runtime found in PATH (tried: python3, go, node, bash)" in done.stderr, done.stderr
+
+
+def an_unknown_mode(box):
+    done = refused_start(box, "--mode", "ruby")
+    assert done.returncode == 1, done
+    assert 'unsupported mode "ruby" (supported: python, golang, node, shell)' in done.stderr, done.stderr
+
+
+def load_rises_and_the_next_is_refused(box):
+    """Cases 24 and 25 of the contract: health counts what runs; above it, 429 at once."""
+    server = Server(["--mode", "shell"], env={"SANDBOX_MAX_CONCURRENT": "2"})
+    try:
+        slow = {"path": "/execute", "json": {"code": "sleep 3; echo done"}}
+        answers = []
+        running = [threading.Thread(target=lambda: answers.append(server.ask(slow))) for _ in range(2)]
+        for thread in running:
+            thread.start()
+        deadline = time.monotonic() + 2
+        while server.ask({"method": "GET", "path": "/health"}).json()["current_load"] < 2:
+            assert time.monotonic() < deadline, "the load does not rise"
+            time.sleep(0.05)
+        refused = server.ask({"path": "/execute", "json": {"code": "echo no"}})
+        assert refused.status == 429, refused
+        assert refused.text == '{"error":"at capacity (3/2 concurrent executions)"}\n', refused
+        assert int({k.lower(): v for k, v in refused.headers.items()}["retry-after"]) >= 1
+        assert refused.seconds < 0.5, refused.seconds
+        for thread in running:
+            thread.join()
+        assert [answer.json()["stdout"] for answer in answers] == ["done\n"] * 2
+        assert server.ask({"method": "GET", "path": "/health"}).json()["current_load"] == 0
+    finally:
+        server.stop()
+
+
+def health_answers_while_commands_run(box):
+    """Case 61: under 200 ms while a command sleeps."""
+    server = Server()
+    try:
+        sleeper = threading.Thread(target=lambda: server.ask({"path": "/execute", "json": {"command": "sleep 2"}}))
+        sleeper.start()
+        for _ in range(10):
+            assert server.ask({"method": "GET", "path": "/"}).seconds < 0.2
+            time.sleep(0.1)
+        sleeper.join()
+    finally:
+        server.stop()
+
+
+def output_is_streamed_as_it_comes(box):
+    server = Server(["--mode", "shell"])
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=TIMEOUT)
+        started = time.monotonic()
+        connection.request("POST", "/execute", json.dumps({"code": "echo one; sleep 2; echo two >&2"}),
+                           {"Accept": "text/event-stream"})
+        response = connection.getresponse()
+        assert response.status == 200 and response.getheader("Content-Type") == "text/event-stream"
+        first = response.readline() + response.readline()
+        assert first == b'event: stdout\ndata: {"data":"one\\n"}\n', first
+        assert time.monotonic() - started < 1.5, "the first event came too late"
+        rest = response.read().decode()
+        assert 'event: stderr\ndata: {"data":"two\\n"}\n\n' in rest, rest
+        result = json.loads(rest.split("event: result\ndata: ")[1])
+        assert (result["stdout"], result["stderr"], result["exit_code"]) == ("one\n", "two\n", 0), result
+        connection.close()
+    finally:
+        server.stop()
+
+
+def a_client_that_goes_away_frees_its_place(box):
+    server = Server(["--mode", "shell"], env={"SANDBOX_MAX_CONCURRENT": "1"})
+    try:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            body = json.dumps({"code": "sleep 30", "timeout_seconds": 40}).encode()
+            client.sendall(b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            time.sleep(0.7)
+        deadline = time.monotonic() + 5
+        while server.ask({"path": "/execute", "json": {"code": "echo"}}).status == 429:
+            assert time.monotonic() < deadline, "the place is still taken"
+            time.sleep(0.1)
+    finally:
+        server.stop()
+
+
+if has_serve():
+    collect()
+    mode_tests()
+    for measured in (load_rises_and_the_next_is_refused, health_answers_while_commands_run,
+                     output_is_streamed_as_it_comes, a_client_that_goes_away_frees_its_place):
+        measured.alone = True
+        add_test(measured.__name__, measured)
+    add_test("no runtime at all stops the start", no_runtime_at_all)
+    add_test("an unknown mode stops the start", an_unknown_mode)
