@@ -69,6 +69,7 @@ Subcommand DoctorCommand();
 Subcommand LanguagesCommand();
 Subcommand PreinstallCommand();
 Subcommand RunCommand();
+Subcommand ServeCommand();
 Subcommand VersionCommand();
 
 }  // namespace polybox::cmd

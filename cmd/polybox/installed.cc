@@ -15,14 +15,16 @@ Result<languages::Registry> LoadRegistry(const config::Settings& settings) {
   return languages::Registry::Load(languages::BuiltinFiles(), settings.languages_dir);
 }
 
+languages::FinderOptions FinderFor(const config::Settings& settings) {
+  return {.path = SearchPath(),
+          .cache_file = settings.cache_dir + "/toolchains.json",
+          .packages_dir = settings.packages_dir};
+}
+
 Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log) {
   POLYBOX_ASSIGN_OR_RETURN(languages::Registry registry, LoadRegistry(settings));
   languages::Toolchains toolchains =
-      languages::FindToolchains(registry.all(),
-                                {.path = SearchPath(),
-                                 .cache_file = settings.cache_dir + "/toolchains.json",
-                                 .packages_dir = settings.packages_dir},
-                                log);
+      languages::FindToolchains(registry.all(), FinderFor(settings), log);
   return Installed{std::move(registry), std::move(toolchains)};
 }
 

@@ -18,6 +18,8 @@ struct Installed {
 Result<languages::Registry> LoadRegistry(const config::Settings& settings);
 Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log);
 
+languages::FinderOptions FinderFor(const config::Settings& settings);
+
 /// $PATH of this process.
 std::string SearchPath();
 

@@ -8,8 +8,9 @@ namespace polybox::cmd {
 namespace {
 
 std::vector<Subcommand> AllSubcommands() {
-  return {RunCommand(),    DoctorCommand(),     LanguagesCommand(), PreinstallCommand(),
-          ConfigCommand(), CompletionCommand(), VersionCommand(),   DocsCommand()};
+  return {RunCommand(),        ServeCommand(),      DoctorCommand(),
+          LanguagesCommand(),  PreinstallCommand(), ConfigCommand(),
+          CompletionCommand(), VersionCommand(),    DocsCommand()};
 }
 
 log::Logger MakeLogger(const config::Settings& settings, const Terminal& err) {

@@ -14,12 +14,12 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "command.h"
+#include "exec/jail_home.h"
 #include "exec/launch.h"
 #include "exec/streams.h"
 #include "installed.h"
+#include "isolation.h"
 #include "jail/grade.h"
-#include "jail/seccomp_policy.h"
-#include "sys/host_facts.h"
 
 namespace polybox::cmd {
 namespace {
@@ -98,13 +98,6 @@ Result<const Language*> ChooseLanguage(const languages::Registry& registry, cons
 Result<std::string> ReadProgram(const std::string& file) {
   if (file == "-") return ReadAll(STDIN_FILENO, Bytes::MiB(16)).In("standard input");
   return ReadFile(file);
-}
-
-/// What this host can give of what the settings ask for, or why that is not enough.
-Result<Grade> GradeFor(const config::Settings& settings) {
-  return jail::ChooseGrade(jail::CheckHost(sys::ProbeHost()),
-                           {.minimum = *jail::ParseGrade(settings.min_isolation),
-                            .wanted = jail::ParseGrade(settings.isolation)});
 }
 
 Status ApplyLimits(const Flags& flags, jail::RunLimits& limits) {
@@ -204,22 +197,9 @@ class Session {
 
  private:
   Result<jail::Slot> MakeSlot(const exec::Installation& installation) {
-    const auto hierarchies = sys::ReadCgroups();
-    sys::SweepLeftovers(hierarchies);
-    jail::SweepScratchHomes();
-    if (grade_ == Grade::kFull) {
-      POLYBOX_ASSIGN_OR_RETURN(sys::CgroupHome home, sys::CgroupHome::Make(hierarchies));
-      cgroups_.emplace(std::move(home));
-    }
-    sys::SeccompProgram program({});
-    if (grade_ != Grade::kNone) {
-      POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules(grade_));
-      POLYBOX_ASSIGN_OR_RETURN(program, sys::CompileSeccomp(rules));
-    }
-    return jail::Slot::Make({.spec = exec::SpecFor(installation, grade_),
-                             .seccomp = std::move(program),
-                             .cgroups = cgroups_ ? &*cgroups_ : nullptr,
-                             .number = 0});
+    POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade_));
+    home_.emplace(std::move(home));
+    return home_->MakeSlot(exec::SpecFor(installation, grade_), 0);
   }
 
   /// The compiler's output goes where the program's goes; only the program gets the input.
@@ -272,7 +252,7 @@ class Session {
   const Context& context_;
   Grade grade_;
   UniqueFd signals_;
-  std::optional<sys::CgroupHome> cgroups_;
+  std::optional<exec::JailHome> home_;
   jail::RunLimits limits_;
 };
 
@@ -284,11 +264,7 @@ Result<int> Run(const Flags& flags, const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Language* language, ChooseLanguage(registry, flags, content));
   languages::Toolchains found =
-      languages::FindToolchains({*language},
-                                {.path = SearchPath(),
-                                 .cache_file = settings.cache_dir + "/toolchains.json",
-                                 .packages_dir = settings.packages_dir},
-                                context.log);
+      languages::FindToolchains({*language}, FinderFor(settings), context.log);
   const Result<languages::Toolchain>& toolchain = found.at(language->id);
   if (!toolchain.ok()) {
     return Error(ErrorKind::kUnavailable,

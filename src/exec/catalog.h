@@ -21,6 +21,8 @@ class Catalog {
           const log::Logger& log);
 
   const languages::Registry& registry() const { return registry_; }
+  /// Of all languages, found or not.
+  const languages::Toolchains& toolchains() const { return toolchains_; }
   /// Those that run here, in alphabetical order of their ids.
   const std::vector<Installation>& available() const { return available_; }
   /// By id or alias; null when it does not run here, or is not known at all.

@@ -75,7 +75,9 @@ class Decoder {
   }
 
   void Append(std::uint32_t bits, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; ++i) out_ += static_cast<char>(bits >> (16U - 8U * i));
+    const std::array<char, 3> all = {static_cast<char>(bits >> 16U), static_cast<char>(bits >> 8U),
+                                     static_cast<char>(bits)};
+    out_.append(all.data(), bytes);
   }
 
   void SkipLineEnds() {

@@ -49,21 +49,29 @@ obs::RunFigures FiguresOf(const exec::Report& report, std::string language, std:
   return figures;
 }
 
+struct Count {
+  obs::Metrics& metrics;
+  std::string door;
+  std::string language;
+
+  void operator()(const exec::Report& report) const {
+    metrics.RunEnded(FiguresOf(report, language, door));
+  }
+  /// Its language may be anything that a client wrote: it is no label.
+  void operator()(const exec::Refusal& refusal) const {
+    metrics.RunRefused(door, NameOf(refusal.kind));
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<exec::Ticket> MeasuredExecutor::Submit(exec::Request request, Done done) {
-  const std::string door = request.lane < doors_.size() ? doors_[request.lane] : "";
-  std::string language = request.language;
-  return executor_.Submit(std::move(request), [this, door, language = std::move(language),
-                                               done = std::move(done)](exec::Answer answer) {
-    // A refused language may be anything that a client wrote: it is no label.
-    if (const auto* refusal = std::get_if<exec::Refusal>(&answer)) {
-      metrics_.RunRefused(door, NameOf(refusal->kind));
-    } else {
-      metrics_.RunEnded(FiguresOf(std::get<exec::Report>(answer), language, door));
-    }
-    done(std::move(answer));
-  });
+  Count count{metrics_, request.lane < doors_.size() ? doors_[request.lane] : "", request.language};
+  return executor_.Submit(std::move(request),
+                          [count = std::move(count), done = std::move(done)](exec::Answer answer) {
+                            std::visit(count, answer);
+                            done(std::move(answer));
+                          });
 }
 
 void AddRunGauges(obs::Metrics& metrics, const exec::Executor& executor, std::size_t lane,

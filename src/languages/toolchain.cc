@@ -26,6 +26,8 @@ Error Unavailable(std::string message, std::string fix) {
 }
 
 /// For a toolchain that is there and does not do what it should.
+/// As many as the kernel follows.
+constexpr int kMostLinks = 40;
 constexpr const char* kRepair = "make it work on the command line first, then ask again";
 
 std::vector<std::string> Lines(std::string_view text) {
@@ -96,6 +98,7 @@ class Asker {
     if (from_root) POLYBOX_RETURN_IF_ERROR(AskRoots());
     POLYBOX_RETURN_IF_ERROR(AskExecutable());
     if (!from_root) POLYBOX_RETURN_IF_ERROR(AskRoots());
+    FollowIntoRoots();
     POLYBOX_RETURN_IF_ERROR(AskVersion());
     return std::move(answer_);
   }
@@ -145,6 +148,28 @@ class Asker {
     }
     values_["root"] = answer_.roots[0];
     return {};
+  }
+
+  /// A link that stands somewhere else (in ~/bin, say) is followed until it is in a directory that
+  /// the toolchain calls its own, and no further: a virtual environment is known by its link.
+  void FollowIntoRoots() {
+    std::filesystem::path at = answer_.executable;
+    for (int i = 0; i < kMostLinks && !IsInRoots(at); ++i) {
+      std::error_code error;
+      const std::filesystem::path target = std::filesystem::read_symlink(at, error);
+      if (error) return;
+      at = (at.parent_path() / target).lexically_normal();
+    }
+    if (!IsInRoots(at)) return;
+    answer_.executable = at.string();
+    values_["executable"] = answer_.executable;
+  }
+
+  bool IsInRoots(const std::filesystem::path& path) const {
+    return std::ranges::any_of(answer_.roots, [&](const std::string& root) {
+      const std::filesystem::path relative = path.lexically_relative(root);
+      return !relative.empty() && *relative.begin() != "..";
+    });
   }
 
   /// Lines that are no directory are chatter (a warning, say).

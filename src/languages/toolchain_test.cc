@@ -87,6 +87,24 @@ roots_command = ["{executable}", "--roots"])");
   EXPECT_EQ(found->VersionNumber(), "1.2");
 }
 
+TEST(Toolchain, ALinkFromElsewhereIsFollowedIntoTheToolchain) {
+  const TempDir dir;
+  dir.WriteExecutable("home/bin/real-run",
+                      "#!/bin/sh\ncase $1 in\n  --version) echo 1.2.3 ;;\n  --me) echo \"$0\" ;;\n"
+                      "  --roots) echo \"" +
+                          dir.path() + "/home\" ;;\nesac\n");
+  std::filesystem::create_directory(dir.path() + "/bin");
+  std::filesystem::create_symlink("real-run", dir.path() + "/home/bin/linked-run");
+  std::filesystem::create_symlink("../home/bin/linked-run", dir.path() + "/bin/sample-run");
+  const Language language = Sample(R"(executable_command = ["{binary}", "--me"]
+roots_command = ["{executable}", "--roots"])");
+  const auto found =
+      FindOne(language, {.path = dir.path() + "/bin", .cache_file = "", .packages_dir = "/none"});
+  ASSERT_TRUE(found.ok()) << found.error().message();
+  EXPECT_EQ(found->binary, dir.path() + "/bin/sample-run");
+  EXPECT_EQ(found->executable, dir.path() + "/home/bin/linked-run") << "and no further";
+}
+
 TEST(Toolchain, TheVersionNumberIsTheFirstOneWithADot) {
   const std::pair<const char*, const char*> cases[] = {
       {"Python 3.11.7", "3.11.7"},

@@ -1,0 +1,184 @@
+// polybox serve: the engine behind its front doors, until it is told to end.
+#include "http/serve.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "build_info.h"
+#include "command.h"
+#include "exec/engine.h"
+#include "exec/mode.h"
+#include "exec/package_source.h"
+#include "http/doors/execute.h"
+#include "http/doors/run.h"
+#include "http/measured_executor.h"
+#include "installed.h"
+#include "isolation.h"
+#include "serving.h"
+
+namespace polybox::cmd {
+namespace {
+
+using config::Settings;
+
+// The lanes of the engine, in this order.
+constexpr std::size_t kExecuteLane = 0;
+constexpr std::size_t kRunLane = 1;
+
+std::int64_t PlacesOf(const Settings& settings) {
+  if (settings.max_concurrent > 0) return settings.max_concurrent;
+  return std::max<std::int64_t>(3,
+                                2 * static_cast<std::int64_t>(std::thread::hardware_concurrency()));
+}
+
+std::vector<exec::Lane> LanesOf(const config::Loaded& config) {
+  const Settings& settings = config.settings;
+  return {
+      {.name = "execute", .concurrency = PlacesOf(settings), .queue = config::QueueLength(config)},
+      {.name = "run",
+       .concurrency = settings.max_concurrency,
+       .queue = settings.max_queue_size,
+       .queue_time = settings.queue_timeout}};
+}
+
+std::vector<http::LanguageFacts> FactsOf(const exec::Catalog& catalog) {
+  std::vector<http::LanguageFacts> facts;
+  for (const exec::Installation& installation : catalog.available()) {
+    facts.push_back(http::FactsOf(installation));
+  }
+  return facts;
+}
+
+http::RunLimits RunLimitsOf(const Settings& settings) {
+  return {.max_body_size = settings.max_body_size.count(),
+          .max_files = static_cast<std::size_t>(settings.max_files),
+          .max_file_size = settings.max_file_size.count(),
+          .max_stdin_size = settings.max_stdin_size.count(),
+          .output_limit = settings.output_limit.count(),
+          .run_timeout = settings.run_timeout,
+          .compile_timeout = settings.compile_timeout};
+}
+
+std::string Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+exec::PackageSourceOptions PackagesOf(const Settings& settings) {
+  return {.directory = settings.cache_dir + "/package-sets",
+          .size = settings.package_cache_size,
+          .egress_allow = settings.egress_allow,
+          .indexes = {{"uv", settings.python_index}, {"npm", settings.node_registry}},
+          .scripts = settings.npm_scripts == "on",
+          .variable = Variable};
+}
+
+http::Health HealthOf(const http::Readiness& readiness) {
+  http::Health health;
+  health.reasons = readiness.Obstacles();
+  if (!health.reasons.empty()) health.status = http::HealthStatus::kUnhealthy;
+  return health;
+}
+
+/// What lives as long as the server.
+struct Parts {
+  const Settings& settings;
+  exec::Catalog catalog;
+  exec::ModeCandidate mode;
+  exec::JailHome home;
+  std::vector<exec::Lane> lanes;
+};
+
+std::vector<http::Door> DoorsOf(const Parts& parts, exec::Executor& executor, obs::Metrics& metrics,
+                                const std::shared_ptr<http::Readiness>& readiness) {
+  http::ExecuteOptions execute;
+  execute.languages = FactsOf(parts.catalog);
+  execute.mode = parts.mode.mode;
+  execute.language = parts.mode.language;
+  execute.lane = kExecuteLane;
+  execute.capacity = parts.lanes[kExecuteLane].concurrency;
+  execute.output_directory = parts.settings.output_dir;
+  execute.isolation = parts.home.grade();
+  execute.health = [readiness] { return HealthOf(*readiness); };
+  http::RunOptions run;
+  run.languages = execute.languages;
+  run.limits = RunLimitsOf(parts.settings);
+  run.lane = kRunLane;
+  if (parts.settings.metrics) run.metrics = [&metrics] { return metrics.Render(); };
+  return {http::MakeExecuteDoor(executor, std::move(execute), nullptr),
+          http::MakeRunDoor(executor, std::move(run))};
+}
+
+http::BannerFacts BannerOf(const Parts& parts) {
+  http::BannerFacts facts;
+  facts.version = kVersion;
+  facts.mode = parts.mode.mode;
+  for (const exec::Installation& each : parts.catalog.available()) {
+    facts.languages.push_back(each.language.id);
+  }
+  facts.isolation = jail::GradeName(parts.home.grade());
+  const languages::Language& language = parts.catalog.Find(parts.mode.language)->language;
+  facts.example = language.mode->example;
+  facts.example_language = language.id;
+  facts.example_file = language.entry.file;
+  return facts;
+}
+
+Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
+                        const Context& context) {
+  const Settings& settings = context.config.settings;
+  exec::Catalog catalog(registry, FinderFor(settings), context.log);
+  POLYBOX_ASSIGN_OR_RETURN(
+      exec::ModeCandidate mode,
+      exec::ChooseMode(settings.mode,
+                       exec::ModeCandidates(registry.all(), catalog.toolchains(), SearchPath())));
+  POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade));
+  return Parts{settings, std::move(catalog), std::move(mode), std::move(home),
+               LanesOf(context.config)};
+}
+
+Result<int> Serve(const Context& context) {
+  const Settings& settings = context.config.settings;
+  // Both before anything may start threads.
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
+  POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
+  POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
+  POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
+                           exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
+  const std::shared_ptr<exec::Executor> engine = exec::MakeEngine(
+      parts.catalog, parts.home, {.lanes = parts.lanes, .packages = packages.get()});
+  obs::Metrics metrics;
+  http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
+  http::MeasuredExecutor measured(*engine, metrics, {"execute", "run"});
+  const auto readiness =
+      std::make_shared<http::Readiness>(http::Readiness::Options{.cache_dir = settings.cache_dir});
+  return ServeUntilSignalled({.doors = DoorsOf(parts, measured, metrics, readiness),
+                              .executor = measured,
+                              .metrics = metrics,
+                              .readiness = readiness,
+                              .signals = signals.get(),
+                              .banner = BannerOf(parts)},
+                             context);
+}
+
+}  // namespace
+
+Subcommand ServeCommand() {
+  return {.name = "serve",
+          .doc = "Answer requests over HTTP",
+          .options = {},
+          .run = [](const Context& context) -> int {
+            const Result<int> code = Serve(context);
+            if (code.ok()) return *code;
+            context.err.PrintLine("polybox: " + code.error().message());
+            if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
+            return kFailure;
+          },
+          .takes_server_settings = true};
+}
+
+}  // namespace polybox::cmd
