@@ -2,6 +2,7 @@
 #include "http/serve.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "command.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
+#include "exec/package_source.h"
 #include "http/doors/engine_commands.h"
 #include "http/doors/execute.h"
 #include "http/doors/run.h"
@@ -62,6 +64,20 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .output_limit = settings.output_limit.count(),
           .run_timeout = settings.run_timeout,
           .compile_timeout = settings.compile_timeout};
+}
+
+std::string Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+exec::PackageSourceOptions PackagesOf(const Settings& settings) {
+  return {.directory = settings.cache_dir + "/package-sets",
+          .size = settings.package_cache_size,
+          .egress_allow = settings.egress_allow,
+          .indexes = {{"uv", settings.python_index}, {"npm", settings.node_registry}},
+          .scripts = settings.npm_scripts == "on",
+          .variable = Variable};
 }
 
 http::Health HealthOf(const http::Readiness& readiness) {
@@ -167,8 +183,11 @@ Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
+                           exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
   exec::EngineOptions options;
   options.lanes = parts.lanes;
+  options.packages = packages.get();
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));

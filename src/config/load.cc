@@ -81,6 +81,7 @@ class TextAssigner {
   }
   Complaint operator()(std::vector<std::string> Settings::* member) const {
     if (text_.empty()) return "expected some text";
+    if (auto complaint = CheckText(setting_, text_)) return complaint;
     (settings_.*member).push_back(text_);
     return std::nullopt;
   }
@@ -119,6 +120,10 @@ class FileAssigner {
   }
   void operator()(Bytes Settings::* member) const { Unit(member); }
   void operator()(Duration Settings::* member) const { Unit(member); }
+  void operator()(std::vector<std::string> Settings::* member) const {
+    reader_.Read(setting_.key, settings_.*member, schema::Need::kOptional,
+                 [this](const std::string& text) { return CheckText(setting_, text); });
+  }
   template <typename T>
   void operator()(T Settings::* member) const {
     reader_.Read(setting_.key, settings_.*member);
@@ -137,12 +142,12 @@ class FileAssigner {
   schema::Reader& reader_;
 };
 
-/// A list is written with colons in the environment, as PATH is; anything else is one item.
+/// A list is written with its separator in the environment, as PATH is; anything else is one item.
 std::vector<std::string> EnvironmentItems(const Setting& setting, const std::string& text) {
   if (!std::holds_alternative<std::vector<std::string> Settings::*>(setting.member)) return {text};
   std::vector<std::string> items;
   for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(':', at), text.size());
+    const std::size_t end = std::min(text.find(setting.separator, at), text.size());
     if (end > at) items.push_back(text.substr(at, end - at));
     at = end + 1;
   }

@@ -117,6 +117,20 @@ TEST(Load, ListsGrowWithinASourceAndAreReplacedByAStrongerOne) {
   EXPECT_EQ(LoadFrom(inputs).error, "--languages-dir = \"\": expected some text");
 }
 
+TEST(Load, HostsAreSeparatedByCommasBecauseTheyMayHaveAPort) {
+  Inputs inputs;
+  inputs.environment["POLYBOX_EGRESS_ALLOW"] = "public,index.example:8443,*.example.org";
+  using Strings = std::vector<std::string>;
+  const Settings settings = LoadFrom(inputs).loaded.settings;
+  EXPECT_EQ(settings.egress_allow, (Strings{"public", "index.example:8443", "*.example.org"}));
+  EXPECT_EQ(ShowValue(settings, *FindSetting("egress-allow")),
+            "public,index.example:8443,*.example.org");
+  inputs.flags = {{"guest-egress", "http://example.org"}};
+  EXPECT_EQ(LoadFrom(inputs).error,
+            "--guest-egress = \"http://example.org\": expected public, example.org, *.example.org, "
+            "192.0.2.1 or [2001:db8::1], each with or without :PORT");
+}
+
 struct BadValue {
   const char* name;
   const char* value;

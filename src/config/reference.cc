@@ -15,9 +15,9 @@ Made from the table in `src/config/settings.cc` by `make docs`; do not edit.
 A setting can be given as a flag of the commands that use it (`--log-level debug`), in the environment
 (`POLYBOX_LOG_LEVEL=debug`) or in the settings file (`log-level = "debug"`, TOML). A flag wins over the
 environment, the environment over the file, the file over the default. A setting that takes several values is a
-flag given several times, a variable with `:` between them, or a list in the file. A switch is a flag alone
-(`--insecure`) or with its value (`--metrics=false`). Numbers without a unit are for flags and variables; the file
-names the unit.
+flag given several times, a variable with `:` between them (`,` between hosts), or a list in the file. A switch is
+a flag alone (`--insecure`) or with its value (`--metrics=false`). Numbers without a unit are for flags and
+variables; the file names the unit.
 
 An unknown name or a value that is not allowed stops the start and says where it stands and what is allowed. An
 empty environment variable counts as not set. `polybox config` shows the values in force and where each comes

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "net/egress_policy.h"
+
 namespace polybox::config {
 namespace {
 
@@ -23,6 +25,11 @@ Complaint CheckDirectoryName(const std::string& name) {
   const bool plain =
       !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
   return plain ? std::nullopt : Complaint("expected a plain directory name without /");
+}
+
+Complaint CheckEgressHost(const std::string& entry) {
+  std::string complaint = net::ComplaintAboutEntry(entry);
+  return complaint.empty() ? std::nullopt : Complaint(std::move(complaint));
 }
 
 // The table. Read only after main() has begun.
@@ -140,6 +147,40 @@ const std::vector<Setting> kRows = {
      .doc = "URL of the index that Python packages come from",
      .default_doc = "what the installer uses by itself",
      .env = {"SANDBOX_PYTHON_INDEX"}},
+    {.key = "node-registry",
+     .member = &Settings::node_registry,
+     .scope = Scope::kServer,
+     .doc = "URL of the registry that Node packages come from",
+     .default_doc = "what the installer uses by itself"},
+    {.key = "npm-scripts",
+     .member = &Settings::npm_scripts,
+     .scope = Scope::kServer,
+     .doc =
+         "Whether scripts of Node packages run while they are installed, in the installer's jail",
+     .choices = {"off", "on"}},
+    {.key = "package-cache-size",
+     .member = &Settings::package_cache_size,
+     .scope = Scope::kServer,
+     .doc = "How much room installed package sets may take before those not used for longest go"},
+    {.key = "egress-allow",
+     .member = &Settings::egress_allow,
+     .scope = Scope::kServer,
+     .doc =
+         "Host that package installers may reach, as HOST, *.SUFFIX or one of them with :PORT (443 "
+         "otherwise), or the word public for port 443 of every public address; may be given "
+         "several times",
+     .item = "HOST",
+     .separator = ',',
+     .check = CheckEgressHost},
+    {.key = "guest-egress",
+     .member = &Settings::guest_egress,
+     .scope = Scope::kServer,
+     .doc = "Host that programs may reach, through a proxy that HTTPS_PROXY names, written as in "
+            "`egress-allow`; may be given several times",
+     .default_doc = "none",
+     .item = "HOST",
+     .separator = ',',
+     .check = CheckEgressHost},
     {.key = "output-dir",
      .member = &Settings::output_dir,
      .scope = Scope::kServer,
@@ -223,23 +264,27 @@ const std::vector<Setting> kRows = {
 };
 
 struct Shown {
+  char separator;
+
   std::string operator()(const std::string& value) const { return value; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(Bytes value) const { return FormatBytes(value); }
   std::string operator()(Duration value) const { return FormatDuration(value); }
   std::string operator()(const std::vector<std::string>& value) const {
-    return fmt::format("{}", fmt::join(value, ":"));
+    return fmt::format("{}", fmt::join(value, std::string_view(&separator, 1)));
   }
 };
 
 struct Form {
+  std::string_view item;
+
   std::string operator()(std::string Settings::*) const { return "TEXT"; }
   std::string operator()(std::int64_t Settings::*) const { return "NUMBER"; }
   std::string operator()(bool Settings::*) const { return "true|false"; }
   std::string operator()(Bytes Settings::*) const { return "SIZE"; }
   std::string operator()(Duration Settings::*) const { return "TIME"; }
-  std::string operator()(std::vector<std::string> Settings::*) const { return "DIR"; }
+  std::string operator()(std::vector<std::string> Settings::*) const { return std::string(item); }
 };
 
 }  // namespace
@@ -268,12 +313,13 @@ std::string EnvironmentName(const Setting& setting) {
 }
 
 std::string ShowValue(const Settings& settings, const Setting& setting) {
-  return std::visit([&](auto member) { return Shown()(settings.*member); }, setting.member);
+  return std::visit([&](auto member) { return Shown{setting.separator}(settings.*member); },
+                    setting.member);
 }
 
 std::string ValueForm(const Setting& setting) {
   if (!setting.choices.empty()) return fmt::format("{}", fmt::join(setting.choices, "|"));
-  return std::visit(Form(), setting.member);
+  return std::visit(Form{setting.item}, setting.member);
 }
 
 }  // namespace polybox::config

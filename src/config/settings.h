@@ -39,6 +39,11 @@ struct Settings {
   std::int64_t max_concurrent = 0;
   std::int64_t queue = 50;
   std::string python_index;
+  std::string node_registry;
+  std::string npm_scripts = "off";
+  Bytes package_cache_size = Bytes::MiB(2048);
+  std::vector<std::string> egress_allow = {"public"};
+  std::vector<std::string> guest_egress;
   std::string output_dir = "output";
   std::string base_dir = "/app";
   std::string command_timeout = "300";
@@ -73,9 +78,12 @@ struct Setting {
   std::string_view default_doc = {};
   /// Environment names beside POLYBOX_<KEY>, in falling precedence.
   std::vector<std::string_view> env = {};
+  /// Lists: what an item is, and what parts them in the environment.
+  std::string_view item = "DIR";
+  char separator = ':';
   /// Strings: the allowed words; empty allows any.
   std::vector<std::string_view> choices = {};
-  /// Strings: says what is allowed when a value is not.
+  /// Strings, and items of lists: says what is allowed when a value is not.
   std::optional<std::string> (*check)(const std::string&) = nullptr;
   /// Whole numbers; of a size or a time only whether it may be nothing.
   std::int64_t smallest = 0;
@@ -94,7 +102,8 @@ std::vector<std::string_view> SettingKeys();
 std::string EnvironmentName(const Setting& setting);
 /// The value as it would be written in the environment.
 std::string ShowValue(const Settings& settings, const Setting& setting);
-/// What its values look like: TEXT, NUMBER, SIZE, TIME, DIR, true|false, or the choices.
+/// What its values look like: TEXT, NUMBER, SIZE, TIME, true|false, an item of a list, or the
+/// choices.
 std::string ValueForm(const Setting& setting);
 
 }  // namespace polybox::config

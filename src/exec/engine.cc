@@ -19,6 +19,15 @@ using Clock = std::chrono::steady_clock;
 /// How long a slot may have waited before it is looked at whether it is still needed.
 constexpr auto kIdleCheck = std::chrono::seconds(5);
 
+/// Of an installation, when the request does not say.
+constexpr auto kInstallTime = std::chrono::minutes(2);
+
+/// Where there is no installer for requests, requirements mean nothing, as the execute dialect has
+/// it.
+bool TakesRequirements(const languages::Language& language) {
+  return language.packages && !language.packages->requirement_form.empty();
+}
+
 /// An admitted request, from its queue to its end.
 struct Job {
   Request request;
@@ -28,6 +37,8 @@ struct Job {
   Session* session = nullptr;
   /// Asked for before it ran, but after it left the queue.
   bool cancelled = false;
+  /// For whoever installs its packages.
+  std::stop_source stop;
 };
 
 Refusal Refused(RefusalKind kind, std::string message) {
@@ -105,6 +116,7 @@ class Engine : public Executor, public std::enable_shared_from_this<Engine> {
   using Work = std::function<Status(Session&, jail::Slot&, Report&)>;
 
   Answer Execute(Job& job, Place& place);
+  Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
   Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
@@ -189,6 +201,8 @@ void Engine::Cancel(Admission::Id id) {
   }
   job->cancelled = true;
   if (job->session != nullptr) job->session->Cancel();
+  lock.unlock();
+  job->stop.request_stop();
 }
 
 void Engine::Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran) {
@@ -259,16 +273,25 @@ Answer Engine::Execute(Job& job, Place& place) {
                                                    reason->message())
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
-  if (job.request.requirements.empty()) {
+  if (job.request.requirements.empty() || !TakesRequirements(known->language)) {
     return RunProgram(job, *known, place, std::move(report));
   }
+  return ExecuteWithPackages(job, *known, place, std::move(report));
+}
+
+Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& place,
+                                   Report report) {
   if (options_.packages == nullptr) {
     return Refused(RefusalKind::kInvalid, "packages cannot be installed here");
   }
   const auto begin = Clock::now();
   const Result<PackageSet> set = options_.packages->Get(
-      *known, job.request.requirements, job.request.install_time.value_or(std::chrono::minutes(2)));
+      known, job.request.requirements,
+      {.time = job.request.install_time.value_or(kInstallTime), .cancel = job.stop.get_token()});
   report.install = Clock::now() - begin;
+  if (job.stop.stop_requested()) {
+    return Refused(RefusalKind::kCancelled, "cancelled while packages were installed");
+  }
   if (!set.ok() && set.error().kind() == ErrorKind::kInvalid) {
     return Refused(RefusalKind::kInvalid, set.error().message());
   }
@@ -276,8 +299,12 @@ Answer Engine::Execute(Job& job, Place& place) {
     report.install_failure = set.error().message();
     return report;
   }
-  const Installation with_set = {known->language, known->toolchain, set->directory};
-  return RunProgram(job, with_set, place, std::move(report));
+  Installation with_set = known;
+  with_set.packages = set->directory;
+  Answer answer = RunProgram(job, with_set, place, std::move(report));
+  // The slot will wait for the next who wants this set.
+  if (place.lease != nullptr) place.lease->shown = set->lease;
+  return answer;
 }
 
 Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {

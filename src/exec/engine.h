@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -66,13 +67,21 @@ struct PackageSet {
   std::shared_ptr<void> lease;
 };
 
+struct PackageTerms {
+  Duration time{};
+  /// Nobody wants them any more.
+  std::stop_token cancel = {};
+};
+
+/// Any thread, several at once.
 class PackageSource {
  public:
   virtual ~PackageSource() = default;
   /// Installs them, or finds that they are. An error of kind kInvalid is a requirement that is
   /// refused; any other is the text that the request's answer carries.
   virtual Result<PackageSet> Get(const Installation& installation,
-                                 const std::vector<std::string>& requirements, Duration time) = 0;
+                                 const std::vector<std::string>& requirements,
+                                 const PackageTerms& terms) = 0;
 };
 
 struct EngineOptions {
@@ -81,7 +90,7 @@ struct EngineOptions {
   std::optional<CommandPlace> commands;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
-  /// Null: requirements are refused.
+  /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
 };
 

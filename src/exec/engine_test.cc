@@ -2,6 +2,8 @@
 // elsewhere.
 #include "exec/engine.h"
 
+#include <atomic>
+#include <filesystem>
 #include <future>
 #include <sstream>
 #include <thread>
@@ -9,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/temp_dir.h"
 #include "languages/builtin.h"
 
 namespace polybox::exec {
@@ -16,6 +19,59 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+/// A language that takes packages: Bash again.
+constexpr std::string_view kPackaged = R"(
+id = "packaged"
+name = "Packaged"
+extensions = [".pk"]
+[toolchain]
+binaries = ["bash"]
+version = ["{executable}", "--version"]
+[entry]
+file = "script.pk"
+[run]
+command = ["{executable}", "{entry}"]
+[run.limits]
+address_space = "512MiB"
+open_files = 64
+processes = 32
+[packages]
+installer = "none"
+binaries = ["bash"]
+install = ["bash", "{target}", "{requirements}"]
+requirement_form = "pep508"
+[packages.env]
+SET = "{packages}"
+[image]
+apt = ["bash"]
+)";
+
+/// Package sets without an installer; an answer per requirement.
+class FakePackages : public PackageSource {
+ public:
+  FakePackages() { std::filesystem::permissions(directory.path(), std::filesystem::perms(0755)); }
+
+  Result<PackageSet> Get(const Installation& installation,
+                         const std::vector<std::string>& requirements,
+                         const PackageTerms& terms) override {
+    EXPECT_EQ(installation.language.id, "packaged");
+    ++asked;
+    time = terms.time;
+    if (requirements[0] == "refused") return Error(ErrorKind::kInvalid, "no such name");
+    if (requirements[0] == "fails") return Error(ErrorKind::kSystem, "exit status 1: sorry");
+    for (int i = 0; i < 3000 && requirements[0] == "slow"; ++i) {
+      if (terms.cancel.stop_requested()) return Error(ErrorKind::kSystem, "signal: killed: ");
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return PackageSet{directory.path(), lease};
+  }
+
+  testing::TempDir directory;
+  std::shared_ptr<int> lease = std::make_shared<int>();
+  std::atomic<int> asked = 0;
+  std::atomic<Duration> time{};
+};
 
 /// Shell scripts only: the engine does not care.
 class EngineTest : public ::testing::Test {
@@ -27,7 +83,10 @@ class EngineTest : public ::testing::Test {
       const bool wanted = file.name == "bash.toml" || file.name == "defaults.toml";
       if (wanted) files.push_back(file);
     }
-    registry_.emplace(languages::Registry::Load(files, {}).value());
+    files.push_back({"packaged.toml", kPackaged});
+    auto registry = languages::Registry::Load(files, {});
+    ASSERT_TRUE(registry.ok()) << registry.error().message();
+    registry_.emplace(std::move(registry).value());
     catalog_.emplace(*registry_, languages::FinderOptions{"/usr/bin:/bin", "", "/nowhere"}, log_);
     auto home = JailHome::Make(jail::Grade::kFull);
     ASSERT_TRUE(home.ok()) << home.error().message();
@@ -37,6 +96,7 @@ class EngineTest : public ::testing::Test {
   void Start(Lane lane = {.name = "test", .concurrency = 2, .queue = 10}) {
     EngineOptions options;
     options.lanes = {std::move(lane)};
+    options.packages = packages_;
     engine_ = MakeEngine(*catalog_, *home_, std::move(options));
   }
 
@@ -45,6 +105,13 @@ class EngineTest : public ::testing::Test {
     request.client = std::move(client);
     request.language = "bash";
     request.files = {{"script.sh", std::move(code), 0644}};
+    return request;
+  }
+
+  static Request WithPackages(std::string code, std::string requirement) {
+    Request request = Script(std::move(code));
+    request.language = "packaged";
+    request.requirements = {std::move(requirement)};
     return request;
   }
 
@@ -77,6 +144,7 @@ class EngineTest : public ::testing::Test {
   std::optional<languages::Registry> registry_;
   std::optional<Catalog> catalog_;
   std::optional<JailHome> home_;
+  PackageSource* packages_ = nullptr;
   std::shared_ptr<Executor> engine_;
 };
 
@@ -192,9 +260,59 @@ TEST_F(EngineTest, WhatCannotBeRunIsRefusedWithItsReason) {
   Request unknown = Script("true");
   unknown.language = "klingon";
   EXPECT_EQ(KindOf(Ask(std::move(unknown))), RefusalKind::kUnavailable);
-  Request packages = Script("true");
-  packages.requirements = {"six"};
-  EXPECT_EQ(KindOf(Ask(std::move(packages))), RefusalKind::kInvalid);
+  EXPECT_EQ(KindOf(Ask(WithPackages("true", "six"))), RefusalKind::kInvalid)
+      << "nobody installs packages";
+}
+
+TEST_F(EngineTest, ALanguageWithoutAnInstallerIgnoresRequirements) {
+  FakePackages packages;
+  packages_ = &packages;
+  Start();
+  Request request = Script("echo ran");
+  request.requirements = {"six", "--no such thing"};
+  const Report report = Run(std::move(request));
+  EXPECT_EQ(report.run->out, "ran\n");
+  EXPECT_EQ(report.install_failure, std::nullopt);
+  EXPECT_EQ(report.install, Duration{});
+  EXPECT_EQ(packages.asked, 0);
+}
+
+TEST_F(EngineTest, ARunSeesThePackagesThatItAskedFor) {
+  FakePackages packages;
+  packages_ = &packages;
+  packages.directory.Write("six", "content");
+  Start();
+  Request request = WithPackages("echo $SET; cat $SET/six", "six");
+  request.install_time = seconds(7);
+  EXPECT_EQ(Run(request).run->out, "/packages\ncontent");
+  EXPECT_EQ(packages.time.load(), seconds(7));
+  EXPECT_EQ(KindOf(Ask(WithPackages("true", "refused"))), RefusalKind::kInvalid);
+  const Report failed = Run(WithPackages("echo ran", "fails"));
+  EXPECT_EQ(failed.install_failure, "exit status 1: sorry");
+  EXPECT_FALSE(failed.run.has_value());
+}
+
+TEST_F(EngineTest, ASetStaysForAsLongAsASlotShowsIt) {
+  FakePackages packages;
+  packages_ = &packages;
+  Start();
+  Run(WithPackages("true", "six"));
+  // The slot is made ready for the next after the answer.
+  ASSERT_TRUE(engine_->AwaitIdle(seconds(30)));
+  EXPECT_GT(packages.lease.use_count(), 1);
+  engine_.reset();
+  EXPECT_EQ(packages.lease.use_count(), 1);
+}
+
+TEST_F(EngineTest, ARequestCanBeCancelledWhileItsPackagesAreInstalled) {
+  FakePackages packages;
+  packages_ = &packages;
+  Start();
+  Submitted submitted = Submit(WithPackages("echo ran", "slow"));
+  while (packages.asked == 0) std::this_thread::sleep_for(milliseconds(5));
+  submitted.ticket->Cancel();
+  ASSERT_EQ(submitted.answer.wait_for(seconds(10)), std::future_status::ready);
+  EXPECT_EQ(KindOf(submitted.answer.get()), RefusalKind::kCancelled);
 }
 
 TEST_F(EngineTest, EndingTheEngineEndsWhatRuns) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "jail/init/protocol.h"
 #include "languages/placeholders.h"
 #include "sys/command.h"
 
@@ -39,6 +40,28 @@ Placeholders ValuesFor(const Installation& installation, const Program& program)
           {"packages", installation.places.packages}};
 }
 
+/// The step's environment, the packages' over it, and what every guest gets.
+languages::Env Environment(const Installation& installation, const languages::Step& step,
+                           const Placeholders& values) {
+  languages::Env env = step.env;
+  if (!installation.packages.empty()) {
+    for (const auto& [name, value] : installation.language.packages->env) env[name] = value;
+  }
+  for (auto& [name, value] : env) value = languages::Expand(value, values);
+  env.try_emplace("PATH", kDefaultPath);
+  env["HOME"] = installation.places.work;
+  // Programs know the other name by themselves.
+  if (installation.places.tmp != jail::Places().tmp) env["TMPDIR"] = installation.places.tmp;
+  if (installation.egress) env.merge(EgressEnvironment());
+  return env;
+}
+
+bool Contains(const std::vector<InputFile>& files, const std::string& name) {
+  return std::ranges::any_of(files, [&](const InputFile& file) { return file.name == name; });
+}
+
+}  // namespace
+
 jail::RunLimits LimitsOf(const languages::Limits& limits) {
   return {.wall_time = limits.wall_time,
           .cpu_time = limits.cpu_time,
@@ -54,30 +77,21 @@ jail::RunLimits LimitsOf(const languages::Limits& limits) {
           .inodes = limits.inodes};
 }
 
-/// The step's environment, the packages' over it, and what every guest gets.
-languages::Env Environment(const Installation& installation, const languages::Step& step,
-                           const Placeholders& values) {
-  languages::Env env = step.env;
-  if (!installation.packages.empty()) {
-    for (const auto& [name, value] : installation.language.packages->env) env[name] = value;
+languages::Env EgressEnvironment() {
+  const std::string proxy = fmt::format("http://127.0.0.1:{}", jail::init::kEgressPort);
+  languages::Env env;
+  // The lower-case names too: some programs know only those. Plain http is answered with a word
+  // about https, which is better than no answer.
+  for (const char* name : {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"}) {
+    env[name] = proxy;
   }
-  for (auto& [name, value] : env) value = languages::Expand(value, values);
-  env.try_emplace("PATH", kDefaultPath);
-  env["HOME"] = installation.places.work;
-  // Programs know the other name by themselves.
-  if (installation.places.tmp != jail::Places().tmp) env["TMPDIR"] = installation.places.tmp;
   return env;
 }
-
-bool Contains(const std::vector<InputFile>& files, const std::string& name) {
-  return std::ranges::any_of(files, [&](const InputFile& file) { return file.name == name; });
-}
-
-}  // namespace
 
 jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
   jail::Spec spec = jail::HostSpec();
   spec.grade = grade;
+  spec.egress = installation.egress;
   for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
   const Language& language = installation.language;
   Bytes disk = language.run.limits.disk;

@@ -27,7 +27,14 @@ struct Installation {
   std::string packages;
   /// As the slot says it, once there is one.
   jail::Places places = {};
+  /// Its guests get the egress proxy, with an operator's list of hosts: see net/egress_proxy.h.
+  bool egress = false;
 };
+
+/// The variables by which programs find the egress proxy of their jail.
+languages::Env EgressEnvironment();
+
+jail::RunLimits LimitsOf(const languages::Limits& limits);
 
 /// What a slot of this grade shows.
 jail::Spec SpecFor(const Installation& installation, jail::Grade grade);

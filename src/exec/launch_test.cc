@@ -89,6 +89,19 @@ TEST(Launch, DefaultFilesAreAddedUnlessBroughtAndRestrictedOnesRefused) {
   EXPECT_EQ(refused.error().message(), "\"go.mod\" is not allowed for Go");
 }
 
+TEST(Launch, OnlyAGuestThatMayReachSomeoneIsToldOfTheProxy) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  Installation installation{*Builtin().Find("python"), toolchain, ""};
+  const auto env = [&] {
+    return RequestFor(installation, installation.language.run, {{{"a.py", "", 0644}}, {}})->env;
+  };
+  EXPECT_FALSE(SpecFor(installation, jail::Grade::kFull).egress);
+  EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 0);
+  installation.egress = true;
+  EXPECT_TRUE(SpecFor(installation, jail::Grade::kFull).egress);
+  EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 1);
+}
+
 TEST(Launch, APackageSetIsShownAndLinked) {
   const languages::Toolchain toolchain = SampleToolchain();
   const Installation node{*Builtin().Find("node"), toolchain, "/var/sets/node"};

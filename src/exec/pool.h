@@ -24,6 +24,8 @@ class SlotPool {
     /// Slots with the same key show the same.
     std::string key;
     unsigned number = 0;
+    /// What it shows stays there for as long as this does; null for what stays anyway.
+    std::shared_ptr<void> shown;
     std::optional<jail::Slot> slot;
   };
 

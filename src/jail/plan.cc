@@ -175,6 +175,7 @@ Plan MakePlan(const Spec& spec) {
   AddDevices(plan);
   AddScratch(spec, plan);
   plan.operations.push_back(Make(OperationKind::kHostName, "", "sandbox"));
+  if (spec.egress) plan.operations.push_back(Make(OperationKind::kEgress));
   plan.operations.push_back(Make(OperationKind::kPivot));
   plan.operations.push_back(Make(OperationKind::kReadOnlyRoot));
   return plan;
@@ -209,6 +210,8 @@ std::string Describe(const Operation& operation) {
       return "root read-only";
     case OperationKind::kHostName:
       return fmt::format("host name {}", operation.source);
+    case OperationKind::kEgress:
+      return "loopback with the egress listener";
     case OperationKind::kStage:
       return fmt::format("stage {} of its own", operation.target);
   }

@@ -225,6 +225,7 @@ Slot::Slot(Slot&& other) noexcept
       socket_(std::move(other.socket_)),
       cgroup_(std::move(other.cgroup_)),
       live_(std::move(other.live_)),
+      egress_(std::move(other.egress_)),
       home_(std::move(other.home_)),
       places_(std::move(other.places_)),
       shares_uid_(other.shares_uid_),
@@ -320,6 +321,7 @@ Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
   }
   init::Built built;
   if (!init::Decode(received.bytes, built)) return ToError("build", received);
+  KeepEgress(received);
   for (const init::SharedTree& tree : built.shared) {
     const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
     shared_.push_back(
@@ -335,6 +337,22 @@ Status Slot::AwaitDone(const std::string& intent) const {
   }
   if (init::KindOf(received.bytes) == init::MessageKind::kDone) return {};
   return ToError(intent, received);
+}
+
+Status Slot::AwaitDoneWithEgress(const std::string& intent) {
+  init::Received received;
+  if (!init::Receive(socket_.get(), received)) {
+    return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
+  }
+  if (init::KindOf(received.bytes) != init::MessageKind::kDone) return ToError(intent, received);
+  KeepEgress(received);
+  return {};
+}
+
+void Slot::KeepEgress(init::Received& received) {
+  if (received.fds.size() != 1) return;
+  egress_ = UniqueFd(received.fds[0]);
+  received.fds.clear();
 }
 
 Error Slot::ToError(const std::string& intent, const init::Received& received) const {
@@ -553,7 +571,7 @@ Status Slot::Reset() {
   // Both at once where nothing must happen in between: the slot init need not wait for us.
   const bool renews = cgroup_ && cgroup_->capabilities().renews;
   if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod());
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("wipe"));
+  POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {
     POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
     POLYBOX_RETURN_IF_ERROR(AskForPod());

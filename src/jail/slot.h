@@ -83,6 +83,10 @@ class Slot {
   /// Ends the slot and all that runs in it.
   ~Slot();
 
+  /// The listener of a spec with egress, for net::EgressProxy. There is a new one after each
+  /// Reset(), in a new network namespace; the last one leads nowhere then. Empty the second time.
+  UniqueFd TakeEgress() { return std::move(egress_); }
+
   /// Before a run: puts the files into the working directory.
   Status PutFiles(const std::vector<InputFile>& files);
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
@@ -119,6 +123,9 @@ class Slot {
   Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
+  /// The same for an answer that may bring the egress listener along.
+  Status AwaitDoneWithEgress(const std::string& intent);
+  void KeepEgress(init::Received& received);
   Error ToError(const std::string& intent, const init::Received& received) const;
   /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
   Status AskForPod();
@@ -139,6 +146,7 @@ class Slot {
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
   std::unique_ptr<Live> live_;
+  UniqueFd egress_;
   /// In grades without namespaces.
   std::optional<ScratchHome> home_;
   Places places_;

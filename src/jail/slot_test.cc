@@ -6,12 +6,14 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/files.h"
@@ -321,6 +323,51 @@ TEST_F(FullSlot, TheHostIsOutOfReach) {
       "tmpfs x /tmp; "
       "cat /.kept/1/environ; ls /.kept");
   EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(FullSlot, WithEgressThereIsOneListenerAndItIsOurs) {
+  SlotOptions options = Options();
+  options.number = 2;
+  options.spec.egress = true;
+  auto made = Slot::Make(options);
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  slot_.emplace(std::move(made).value());
+  const UniqueFd listener = slot_->TakeEgress();
+  ASSERT_TRUE(listener.valid());
+  EXPECT_FALSE(slot_->TakeEgress().valid());
+  const std::jthread answerer([&] {
+    const UniqueFd guest(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    EXPECT_TRUE(WriteAll(guest.get(), "hello\n").ok());
+  });
+  const Ran ran = RunArgv({"/bin/bash", "-c",
+                           "exec 3<>/dev/tcp/127.0.0.1/3128 && cat <&3; "
+                           "for a in 127.0.0.1/80 192.0.2.1/443 ::1/3128; do"
+                           "  (exec 3<>/dev/tcp/$a) 2>/dev/null && echo reached $a; done"});
+  EXPECT_EQ(ran.out, "hello\n") << ran.err;
+}
+
+TEST_F(FullSlot, EachSessionWithEgressHasANetworkAndAListenerOfItsOwn) {
+  SlotOptions options = Options();
+  options.number = 2;
+  options.spec.egress = true;
+  auto made = Slot::Make(options);
+  ASSERT_TRUE(made.ok()) << made.error().message();
+  slot_.emplace(std::move(made).value());
+  constexpr const char* kNetwork = "readlink /proc/self/ns/net; tail -n +3 /proc/net/dev";
+  const UniqueFd first = slot_->TakeEgress();
+  const std::string before = Shell(kNetwork).out;
+  ASSERT_TRUE(slot_->Reset().ok());
+  const UniqueFd second = slot_->TakeEgress();
+  ASSERT_TRUE(second.valid());
+  EXPECT_NE(Shell(kNetwork).out, before);
+  const Ran ran = RunArgv({"/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/3128 && echo connected"});
+  EXPECT_EQ(ran.out, "connected\n") << ran.err;
+  const auto waits = [](const UniqueFd& listener) {
+    pollfd polled = {listener.get(), POLLIN, 0};
+    return ::poll(&polled, 1, 0) == 1;
+  };
+  EXPECT_TRUE(waits(second));
+  EXPECT_FALSE(waits(first));
 }
 
 TEST_F(FullSlot, ThereIsNoNetwork) {

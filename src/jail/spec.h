@@ -54,6 +54,9 @@ struct Spec {
   bool own_devices = true;
   /// Absolute path to what it points to: /bin to usr/bin.
   std::map<std::string, std::string> symlinks;
+  /// Loopback is up, and on its port init::kEgressPort listens what Slot::TakeEgress() hands out:
+  /// the only way out there can be.
+  bool egress = false;
   /// The working directory, /tmp and /dev/shm each.
   Bytes scratch = Bytes::MiB(64);
   std::uint64_t scratch_inodes = 32768;

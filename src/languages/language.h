@@ -88,6 +88,20 @@ struct Packages {
   Argv provided_check;
   /// For both steps when there is a set; wins over theirs.
   Env env;
+  /// How a requirement of a request is written (exec/requirement.h); "": requests bring none.
+  std::string requirement_form = {};
+  /// Of the installer in its jail.
+  Env install_env = {};
+  /// Variables of our own environment that the installer gets as well; the second kind are paths,
+  /// which it is shown.
+  std::vector<std::string> pass_env = {};
+  std::vector<std::string> pass_files = {};
+  /// A file in the directory above the installer's program that says that it belongs to it; then
+  /// the installer is shown all of that directory.
+  std::string program_marker = {};
+  /// Words of `install` that keep package authors' scripts from running.
+  Argv script_guard = {};
+  Limits limits = {};
 };
 
 enum class WarmKind { kExec, kZygote, kPrestart };

@@ -189,9 +189,28 @@ void ReadFiles(Reader& parent, Language& out) {
   }
 }
 
-void ReadPackages(Reader& parent, std::optional<Packages>& out) {
+/// What an installer has in its jail.
+void ReadInstalling(Reader& reader, Packages& packages) {
+  reader.Read("requirement_form", packages.requirement_form, Need::kOptional,
+              OneOf({"pep508", "npm"}));
+  reader.Read("install_env", packages.install_env, CheckTemplate);
+  reader.Read("pass_env", packages.pass_env, Need::kOptional, CheckNotEmpty);
+  reader.Read("pass_files", packages.pass_files, Need::kOptional, CheckNotEmpty);
+  reader.Read("program_marker", packages.program_marker, Need::kOptional, CheckFileName);
+  reader.Read("script_guard", packages.script_guard, Need::kOptional, CheckNotEmpty);
+  Reader limits = reader.Sub("limits");
+  ReadLimits(limits, packages.limits, Need::kOptional);
+  for (const std::string& word : packages.script_guard) {
+    if (std::ranges::count(packages.install, word) == 0) {
+      reader.Conflict("script_guard", fmt::format("\"{}\" is no word of `install`", word));
+    }
+  }
+}
+
+void ReadPackages(Reader& parent, std::optional<Packages>& out, const Limits& defaults) {
   Reader reader = parent.Sub("packages");
   Packages packages;
+  packages.limits = defaults;
   reader.Read("installer", packages.installer, Need::kRequired, CheckName);
   reader.ReadSome("binaries", packages.binaries, Need::kRequired, CheckFileName);
   ReadCommand(reader, "install", packages.install, Need::kRequired);
@@ -200,6 +219,7 @@ void ReadPackages(Reader& parent, std::optional<Packages>& out) {
   reader.Read("preinstalled", packages.preinstalled, Need::kOptional, CheckNotEmpty);
   ReadCommand(reader, "provided_check", packages.provided_check, Need::kOptional);
   reader.Read("env", packages.env, CheckTemplate);
+  ReadInstalling(reader, packages);
   if (!reader.present()) return;
   for (const char* needed : {"{requirements}", "{target}"}) {
     const bool used = std::ranges::any_of(packages.install, [&](const std::string& word) {
@@ -311,7 +331,7 @@ void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) 
   }
   ReadCompile(reader, out.compile, defaults.compile);
   ReadFiles(reader, out);
-  ReadPackages(reader, out.packages);
+  ReadPackages(reader, out.packages, defaults.packages);
   ReadWarm(reader, out.warm);
   ReadVerify(reader, out.verify);
   ReadScripts(reader, out.scripts);
@@ -349,6 +369,9 @@ Status ParseDefaults(std::string_view text, const std::string& file, DefaultLimi
     Reader compile = reader.Sub("compile");
     Reader compile_limits = compile.Sub("limits");
     ReadLimits(compile_limits, limits.compile, Need::kOptional);
+    Reader packages = reader.Sub("packages");
+    Reader packages_limits = packages.Sub("limits");
+    ReadLimits(packages_limits, limits.packages, Need::kOptional);
   }
   return problems.ToStatus();
 }

@@ -15,6 +15,8 @@ namespace polybox::languages {
 struct DefaultLimits {
   Limits run;
   Limits compile;
+  /// Of installers.
+  Limits packages;
 };
 
 /// Reads a `defaults.toml` over `limits`: a key that is not there keeps its value.

@@ -48,7 +48,7 @@ class SlotInit {
           Send(kServer, Encode(EndOfPod()));
           break;
         case MessageKind::kWipe:
-          Answer(Wipe());
+          AnswerWipe();
           break;
         case MessageKind::kOpenDirectory:
           AnswerWithDirectory(received);
@@ -75,7 +75,25 @@ class SlotInit {
   void AnswerSetUp(const Received& received) {
     Built built;
     const StepResult result = SetUp(received, built);
-    Send(kServer, result.ok ? Encode(built) : Encode(result.failed));
+    if (!result.ok) return Answer(result);
+    SendWithEgress(Encode(built));
+  }
+
+  void AnswerWipe() {
+    const StepResult result = Wipe();
+    if (!result.ok) return Answer(result);
+    SendWithEgress(Encode(MessageKind::kDone));
+  }
+
+  /// The door to the proxy goes along when there is a new one. It is the server's alone then.
+  void SendWithEgress(const std::string& message) {
+    const int listener = network_.TakeEgress();
+    if (listener < 0) {
+      Send(kServer, message);
+      return;
+    }
+    Send(kServer, message, {listener});
+    ::close(listener);
   }
 
   StepResult SetUp(const Received& received, Built& built) {
@@ -91,7 +109,7 @@ class SlotInit {
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
-    const StepResult root = BuildRoot(setup, received.fds, built);
+    const StepResult root = BuildRoot(setup, received.fds, network_, built);
     if (!root.ok) return root;
     for (const Operation& operation : setup.operations) {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});

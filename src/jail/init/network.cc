@@ -45,11 +45,18 @@ std::string Network::Read() const {
   return text;
 }
 
+int Network::OpenEgress() {
+  has_egress_ = true;
+  return ListenForEgress(listener_);
+}
+
 int Network::Renew() {
-  if (Read() == unused_) return 0;
+  // With a loopback there are counters that are not looked at, ports that linger, and tunnels of
+  // the last session that may still be open at the proxy.
+  if (!has_egress_ && Read() == unused_) return 0;
   if (::unshare(CLONE_NEWNET) != 0) return errno;
   Look();
-  return 0;
+  return has_egress_ ? OpenEgress() : 0;
 }
 
 }  // namespace polybox::jail::init

@@ -3,7 +3,7 @@
 //
 //   server                                 slot init
 //   Setup{operations} + trees       ─▸     builds the slot's root, once
-//                                   ◂─     Built{shared} | Failed
+//                                   ◂─     Built{shared} [+ the egress listener] | Failed
 //   Files{...} + content            ─▸     writes the run's files into the working directory
 //                                   ◂─     Done | Failed
 //   Resize{bytes, inodes}           ─▸     gives the scratch space another size
@@ -13,8 +13,8 @@
 //   Reap                            ─▸     ends the pod
 //                                   ◂─     Ended{usage}
 //   Wipe                            ─▸     ends the pod, empties the scratch space, renews the
-//   network
-//                                   ◂─     Done | Failed
+//                                          network
+//                                   ◂─     Done [+ the new egress listener] | Failed
 //   OpenDirectory{name}             ─▸     opens a directory of the working directory
 //                                   ◂─     Done + its descriptor | Failed
 //
@@ -54,6 +54,9 @@ enum class MessageKind : std::uint8_t {
 inline constexpr std::size_t kLargestMessage = 192 * 1024;
 inline constexpr std::size_t kMostDescriptors = 64;
 
+/// Where guests that may reach someone find the proxy that leads there.
+inline constexpr std::uint16_t kEgressPort = 3128;
+
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {
   kRoot,          ///< A new tmpfs root over `/proc`; the current directory is in it from here on.
@@ -66,6 +69,7 @@ enum class OperationKind : std::uint8_t {
   kPivot,         ///< Makes the new root `/` and lets the old one go.
   kReadOnlyRoot,  ///< Nothing can be added to the root from here on.
   kHostName,      ///< Sets it to `source`.
+  kEgress,        ///< Loopback, and a listener on its port kEgressPort for the server.
   kStage,         ///< Mounts `tree` where only a kBind can reach it, by a relative `source`.
 };
 

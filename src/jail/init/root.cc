@@ -78,6 +78,8 @@ int Execute(const Operation& operation, Sources& sources, int& shared) {
                              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr));
     case OperationKind::kHostName:
       return OrErrno(::sethostname(operation.source.data(), operation.source.size()));
+    case OperationKind::kEgress:
+      return sources.network.OpenEgress();
     case OperationKind::kStage:
       return StageTree(operation, sources);
   }
@@ -112,12 +114,13 @@ int MountTmpfs(const Operation& operation, const std::string& target) {
   return OrErrno(::mount("polybox", target.c_str(), "tmpfs", operation.flags, options));
 }
 
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Built& built) {
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Network& network,
+                     Built& built) {
   const std::vector<Operation>& operations = setup.operations;
   const int host_proc = static_cast<int>(::syscall(
       SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   if (host_proc < 0) return StepResult::Failure(Stage::kNamespaces, errno);
-  Sources sources = {.trees = trees, .host_proc = host_proc};
+  Sources sources = {.trees = trees, .host_proc = host_proc, .network = network};
   StepResult result;
   for (std::size_t i = 0; i < operations.size() && result.ok; ++i) {
     const bool spoiled = static_cast<int>(i) == setup.fail_at;

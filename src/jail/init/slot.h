@@ -9,11 +9,13 @@
 //   scratch.cc  writes a run's files and empties the scratch space after it
 //   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
 //   network.cc  gives the next session a network namespace without a history
+//   egress.cc   opens the door to the egress proxy in it
 //   main.cc     answers the server
 #pragma once
 
 #include <ctime>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -43,9 +45,40 @@ struct StepResult {
   }
 };
 
+// network.cc
+/// The counters of a network namespace outlive those who moved them.
+class Network {
+ public:
+  /// While /proc is still the host's.
+  int Open();
+  /// From here on there is a loopback and a listener on it. 0 or errno.
+  int OpenEgress();
+  /// The listener that was opened last: the caller's to close. -1 when there is none, or it was
+  /// taken.
+  int TakeEgress() { return std::exchange(listener_, -1); }
+  /// Between two sessions: a new namespace if the old one was used. One with egress always counts
+  /// as used, and the new one has a new listener. 0 or errno.
+  int Renew();
+
+ private:
+  void Look();
+  std::string Read() const;
+
+  int directory_ = -1;
+  std::vector<int> counters_;
+  std::string unused_;
+  bool has_egress_ = false;
+  int listener_ = -1;
+};
+
+// egress.cc
+/// Loopback up, and a listener there; 0 or errno.
+int ListenForEgress(int& listener);
+
 // root.cc
 /// What could not be built as asked for, but well enough to go on, goes to `built`.
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Built& built);
+StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Network& network,
+                     Built& built);
 int OrErrno(long result);
 /// mkdir -p; what exists is fine. 0 or errno.
 int MakeDirectories(const std::string& path);
@@ -63,6 +96,7 @@ struct Sources {
   /// What the server has handed in.
   const std::vector<int>& trees;
   int host_proc;
+  Network& network;
   /// A directory under the new root, where trees are made ready. It goes with the old root.
   int stage = -1;
 };
@@ -75,24 +109,6 @@ int StageTree(const Operation& operation, const Sources& sources);
 /// Executes a kBind. `shared` gets the reason when the host's own inodes are shown although others
 /// were asked for.
 int ShowTree(const Operation& operation, const Sources& sources, int& shared);
-
-// network.cc
-/// The counters of a network namespace outlive those who moved them.
-class Network {
- public:
-  /// While /proc is still the host's.
-  int Open();
-  /// Between two sessions: a new namespace if the old one was used. 0 or errno.
-  int Renew();
-
- private:
-  void Look();
-  std::string Read() const;
-
-  int directory_ = -1;
-  std::vector<int> counters_;
-  std::string unused_;
-};
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);

@@ -1,0 +1,336 @@
+#include "exec/jail_installer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/files.h"
+#include "exec/streams.h"
+#include "jail/slot.h"
+#include "languages/placeholders.h"
+#include "sys/command.h"
+#include "sys/copy_tree.h"
+
+namespace polybox::exec {
+namespace {
+
+namespace fs = std::filesystem;
+using languages::Argv;
+using languages::Placeholders;
+
+// In the working directory, and as the installer sees it.
+constexpr const char* kTargetName = "target";
+// Of what an installer said: enough for its error, which comes last.
+constexpr std::size_t kKeptOutput = 64 << 10;
+
+/// The last part of a text that grows.
+class Tail {
+ public:
+  void Append(std::string_view text) {
+    text_ += text;
+    if (text_.size() <= 2 * kKeptOutput) return;
+    text_.erase(0, text_.size() - kKeptOutput);
+    cut_ = true;
+  }
+  std::string text() const { return cut_ ? "[...]" + text_ : text_; }
+
+ private:
+  std::string text_;
+  bool cut_ = false;
+};
+
+/// The program called `name`: beside the toolchain's own programs, else on PATH; "" when it is in
+/// neither. What stands on PATH may be a shim, which knows no way in a jail.
+std::string FindProgram(const std::string& name, const Installation& installation,
+                        const std::string& path) {
+  std::string directories;
+  for (const std::string& root : installation.toolchain.roots) directories += root + "/bin:";
+  const std::string found = sys::FindOnPath(name, directories + path);
+  std::error_code error;
+  return found.empty() ? "" : fs::canonical(found, error).string();
+}
+
+/// A program that stands alone, or one with the package that it belongs to.
+void ShowProgram(jail::Spec& spec, const std::string& program, const std::string& marker) {
+  const fs::path package = fs::path(program).parent_path().parent_path();
+  std::error_code ignored;
+  const bool belongs = !marker.empty() && package.has_relative_path() &&
+                       fs::is_regular_file(package / marker, ignored);
+  jail::ShowPath(spec, belongs ? package.string() : program);
+}
+
+/// Shows what a variable names, one path or several, at the same places.
+void ShowNamed(jail::Spec& spec, const std::string& value) {
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t end = std::min(value.find(':', at), value.size());
+    const std::string path = value.substr(at, end - at);
+    at = end + 1;
+    if (!path.starts_with('/')) continue;
+    jail::ShowPath(spec, path);
+    std::error_code error;
+    const std::string real = fs::canonical(path, error).string();
+    if (!error && real != path) jail::ShowPath(spec, real);
+  }
+}
+
+/// "signal: killed", as Go's os/exec puts it.
+std::string SignalText(int signal) {
+  std::string text = ::strsignal(signal == 0 ? SIGKILL : signal);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return "signal: " + text;
+}
+
+InstallOutcome FromRun(const jail::Outcome& outcome, std::string output, Bytes memory) {
+  InstallOutcome result;
+  result.output = std::move(output);
+  switch (outcome.end) {
+    case jail::End::kExited:
+      if (outcome.exit_code != 0) result.failure = fmt::format("exit status {}", outcome.exit_code);
+      break;
+    case jail::End::kSetupFailed:
+      result.failure = outcome.setup_failure;
+      break;
+    case jail::End::kTimedOut:
+    case jail::End::kCancelled:
+      result.unfinished = true;
+      result.failure = SignalText(SIGKILL);
+      break;
+    default:
+      result.failure = SignalText(outcome.signal);
+  }
+  if (outcome.oom_kills > 0) {
+    result.output +=
+        fmt::format("\npolybox: the installer needs more than {}", FormatBytes(memory));
+  }
+  return result;
+}
+
+}  // namespace
+
+struct JailInstaller::Prepared {
+  jail::Spec spec;
+  jail::RunRequest request;
+  Bytes output;
+};
+
+/// A slot's number, given back when it ends; none when the time was up first.
+class JailInstaller::Number {
+ public:
+  Number(JailInstaller& owner, const InstallJob& job) : owner_(owner) {
+    std::unique_lock lock(owner.mutex_);
+    const bool got =
+        owner.freed_.wait_for(lock, job.cancel, job.time, [&] { return !owner.free_.empty(); });
+    if (got) taken_ = owner.free_.extract(owner.free_.begin());
+  }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  ~Number() {
+    if (!taken_) return;
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.free_.insert(std::move(taken_));
+    owner_.freed_.notify_one();
+  }
+
+  bool valid() const { return !taken_.empty(); }
+  unsigned value() const { return taken_.value(); }
+
+ private:
+  JailInstaller& owner_;
+  std::set<unsigned>::node_type taken_;
+};
+
+JailInstaller::JailInstaller(const JailHome& home, JailInstallerOptions options,
+                             const log::Logger& log)
+    : home_(home), options_(std::move(options)), log_(log) {
+  for (unsigned i = 0; i < options_.at_once; ++i) free_.insert(options_.first_slot + i);
+}
+
+net::EgressCounters JailInstaller::egress() const {
+  const std::lock_guard lock(mutex_);
+  return egress_;
+}
+
+void JailInstaller::Count(const net::EgressCounters& counters) {
+  const std::lock_guard lock(mutex_);
+  egress_.tunnels += counters.tunnels;
+  egress_.refused += counters.refused;
+  egress_.failed += counters.failed;
+  egress_.bytes_out += counters.bytes_out;
+  egress_.bytes_in += counters.bytes_in;
+}
+
+std::string JailInstaller::Identity(const Installation& installation) const {
+  const languages::Packages& packages = *installation.language.packages;
+  const auto index = options_.indexes.find(packages.installer);
+  std::string identity =
+      fmt::format("{}\n{}\n{}", index == options_.indexes.end() ? "" : index->second,
+                  options_.scripts ? "scripts" : "", fmt::join(packages.install, " "));
+  // An index may stand there.
+  for (const std::string& name : packages.pass_env) {
+    identity += fmt::format("\n{}={}", name, options_.variable(name));
+  }
+  return identity;
+}
+
+Result<std::map<std::string, std::string>> JailInstaller::ShowPrograms(const InstallJob& job,
+                                                                       jail::Spec& spec) const {
+  const languages::Packages& packages = *job.installation.language.packages;
+  std::map<std::string, std::string> programs;
+  for (const std::string& name : packages.binaries) {
+    const std::string program = FindProgram(name, job.installation, options_.path);
+    if (program.empty()) {
+      return Error(ErrorKind::kNotFound,
+                   fmt::format("exec: \"{}\": executable file not found in $PATH", name));
+    }
+    ShowProgram(spec, program, packages.program_marker);
+    programs[name] = program;
+  }
+  return programs;
+}
+
+Argv JailInstaller::Command(const InstallJob& job, const Placeholders& values) const {
+  const languages::Packages& packages = *job.installation.language.packages;
+  bool needs_index = !values.at("index").empty();
+  Argv argv;
+  for (const std::string& word : packages.install) {
+    if (options_.scripts && std::ranges::count(packages.script_guard, word) != 0) continue;
+    if (needs_index && (word == "--" || word == "{requirements}")) {
+      const Argv arguments = languages::Expand(packages.index_arguments, values);
+      argv.insert(argv.end(), arguments.begin(), arguments.end());
+      needs_index = false;
+    }
+    if (word == "{requirements}") {
+      argv.insert(argv.end(), job.requirements.begin(), job.requirements.end());
+    } else {
+      argv.push_back(languages::Expand(word, values));
+    }
+  }
+  return argv;
+}
+
+languages::Env JailInstaller::Environment(const languages::Packages& packages,
+                                          const Placeholders& values, jail::Spec& spec) const {
+  languages::Env env;
+  for (const std::string& name : packages.pass_env) {
+    if (std::string value = options_.variable(name); !value.empty()) env[name] = std::move(value);
+  }
+  for (const std::string& name : packages.pass_files) {
+    std::string value = options_.variable(name);
+    if (value.empty()) continue;
+    ShowNamed(spec, value);
+    env[name] = std::move(value);
+  }
+  // What the language file says and what the jail is are stronger than what our own environment
+  // has.
+  for (const auto& [name, value] : packages.install_env) {
+    env[name] = languages::Expand(value, values);
+  }
+  env.try_emplace("PATH", "/usr/bin:/bin");
+  env["HOME"] = jail::kWorkDirectory;
+  for (const auto& [name, value] : EgressEnvironment()) env[name] = value;
+  return env;
+}
+
+Result<JailInstaller::Prepared> JailInstaller::Prepare(const InstallJob& job) const {
+  const languages::Toolchain& toolchain = job.installation.toolchain;
+  const languages::Packages& packages = *job.installation.language.packages;
+  Prepared prepared;
+  jail::Spec& spec = prepared.spec;
+  spec = jail::HostSpec();
+  spec.grade = home_.grade();
+  spec.egress = true;
+  spec.scratch = packages.limits.disk;
+  spec.scratch_inodes = static_cast<std::uint64_t>(packages.limits.inodes);
+  for (const std::string& root : toolchain.roots) jail::ShowPath(spec, root);
+  POLYBOX_ASSIGN_OR_RETURN(const auto programs, ShowPrograms(job, spec));
+  const auto index = options_.indexes.find(packages.installer);
+  const Placeholders values = {{"executable", toolchain.executable},
+                               {"root", toolchain.roots[0]},
+                               {"target", fmt::format("{}/{}", jail::kWorkDirectory, kTargetName)},
+                               {"work", jail::kWorkDirectory},
+                               {"index", index == options_.indexes.end() ? "" : index->second}};
+  jail::RunRequest& request = prepared.request;
+  request.argv = Command(job, values);
+  const auto known = programs.find(request.argv[0]);
+  if (known != programs.end()) request.argv[0] = known->second;
+  for (const auto& [name, value] : Environment(packages, values, spec)) {
+    request.env.push_back(fmt::format("{}={}", name, value));
+  }
+  request.limits = LimitsOf(packages.limits);
+  prepared.output = packages.limits.output;
+  return prepared;
+}
+
+Result<InstallOutcome> JailInstaller::Install(const InstallJob& job, const std::string& target) {
+  if (!jail::HasNamespaces(home_.grade())) {
+    return InstallOutcome{
+        .failure = fmt::format("polybox: the isolation grade {} has no network for installers",
+                               jail::GradeName(home_.grade())),
+        .output = ""};
+  }
+  Result<Prepared> prepared = Prepare(job);
+  if (!prepared.ok() && prepared.error().kind() == ErrorKind::kNotFound) {
+    return InstallOutcome{.failure = prepared.error().message(), .output = ""};
+  }
+  if (!prepared.ok()) return std::move(prepared).error();
+  const auto begin = std::chrono::steady_clock::now();
+  const Number number(*this, job);
+  const Duration left = job.time - (std::chrono::steady_clock::now() - begin);
+  if (!number.valid() || left.count() <= 0) {
+    return InstallOutcome{.failure = SignalText(SIGKILL), .output = "", .unfinished = true};
+  }
+  prepared->request.limits.wall_time = left;
+  return RunIn(*prepared, job, target, number.value());
+}
+
+Result<InstallOutcome> JailInstaller::RunIn(const Prepared& prepared, const InstallJob& job,
+                                            const std::string& target, unsigned number) {
+  POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, home_.MakeSlot(prepared.spec, number));
+  POLYBOX_ASSIGN_OR_RETURN(
+      const std::unique_ptr<net::EgressProxy> proxy,
+      net::EgressProxy::Start(
+          slot.TakeEgress(),
+          {.policy = options_.policy, .upstream = options_.upstream, .limits = options_.egress},
+          log_.With({{"language", job.installation.language.id}})));
+  Tail said;
+  const auto listen = [&](std::string_view text) { said.Append(text); };
+  std::atomic<bool> cancelled = false;
+  const std::stop_callback on_cancel(job.cancel, [&] {
+    cancelled = true;
+    slot.Signal(SIGKILL);
+  });
+  Streams streams;
+  streams.out = listen;
+  streams.err = listen;
+  streams.limit = prepared.output;
+  streams.cancelled = &cancelled;
+  POLYBOX_ASSIGN_OR_RETURN(const jail::Outcome ended,
+                           RunWithStreams(slot, prepared.request, streams));
+  InstallOutcome outcome = FromRun(ended, said.text(), prepared.request.limits.memory);
+  Count(proxy->counters());
+  if (!outcome.failure.empty()) {
+    for (const net::Refused& refused : proxy->refused()) {
+      outcome.output += "\npolybox: " + net::Explain(refused, options_.policy.setting());
+    }
+    return outcome;
+  }
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd made, slot.OpenDirectory(kTargetName));
+  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd copy, OpenFile(target, O_RDONLY | O_DIRECTORY));
+  const languages::Limits& limits = job.installation.language.packages->limits;
+  const Result<sys::Copied> copied = sys::CopyGuestTree(
+      made.get(), copy.get(),
+      {.bytes = limits.disk, .entries = static_cast<std::size_t>(limits.inodes)});
+  if (copied.ok()) return outcome;
+  if (copied.error().kind() != ErrorKind::kInvalid) return copied.error();
+  outcome.failure = "what the installer made cannot be used: " + copied.error().message();
+  return outcome;
+}
+
+}  // namespace polybox::exec

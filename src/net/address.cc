@@ -1,0 +1,146 @@
+#include "net/address.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <netdb.h>
+
+#include <arpa/inet.h>
+
+namespace polybox::net {
+namespace {
+
+constexpr std::size_t kLongestName = 253;
+
+struct Range {
+  std::uint32_t network;
+  int bits;
+};
+
+// What is not the public internet, by RFC 6890. The three networks for documentation are left out:
+// nothing is there.
+constexpr Range kNotPublic[] = {
+    {0x00000000, 8},   // this host
+    {0x0A000000, 8},   // private
+    {0x64400000, 10},  // shared by carriers' customers
+    {0x7F000000, 8},   // loopback
+    {0xA9FE0000, 16},  // link-local, and the metadata services of clouds
+    {0xAC100000, 12},  // private
+    {0xC0000000, 24},  // protocol assignments
+    {0xC0A80000, 16},  // private
+    {0xC6120000, 15},  // measurements between networks
+    {0xE0000000, 4},   // multicast
+    {0xF0000000, 4},   // reserved, and broadcast
+};
+
+bool IsPublicV4(std::uint32_t address) {
+  return std::ranges::none_of(kNotPublic, [&](const Range& range) {
+    return (address >> (32 - range.bits)) == (range.network >> (32 - range.bits));
+  });
+}
+
+std::uint32_t BigEndian(const std::uint8_t* bytes) {
+  return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U |
+         std::uint32_t{bytes[2]} << 8U | bytes[3];
+}
+
+bool IsPublicV6(const in6_addr& address) {
+  const std::uint8_t* bytes = address.s6_addr;
+  constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  constexpr std::array<std::uint8_t, 12> kNat64 = {0, 0x64, 0xff, 0x9b};
+  if (std::equal(kMapped.begin(), kMapped.end(), bytes) ||
+      std::equal(kNat64.begin(), kNat64.end(), bytes)) {
+    return IsPublicV4(BigEndian(bytes + 12));
+  }
+  if (bytes[0] == 0x20 && bytes[1] == 0x02) return IsPublicV4(BigEndian(bytes + 2));  // 6to4
+  // Teredo and the other protocol assignments below 2001:200::.
+  if (bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 2) return false;
+  // Only this eighth of the address space has been given out; private, link-local, multicast,
+  // loopback and the compatible spelling of IPv4 all lie outside.
+  return (bytes[0] & 0xE0U) == 0x20;
+}
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+bool IsV4(const std::string& text) {
+  in_addr parsed{};
+  return ::inet_pton(AF_INET, text.c_str(), &parsed) == 1;
+}
+
+bool IsV6(const std::string& text) {
+  in6_addr parsed{};
+  return ::inet_pton(AF_INET6, text.c_str(), &parsed) == 1;
+}
+
+/// A name, and none that a resolver could take for an address: no top level domain begins with a
+/// digit, while every old spelling of an address ends in a number.
+bool IsName(const std::string& text) {
+  if (text.empty() || text.size() > kLongestName || !std::ranges::all_of(text, IsNameCharacter)) {
+    return false;
+  }
+  if (text.front() == '.' || text.front() == '-' || text.find("..") != std::string::npos) {
+    return false;
+  }
+  const std::size_t dot = text.rfind('.');
+  const char last = text[dot == std::string::npos ? 0 : dot + 1];
+  return last < '0' || last > '9';
+}
+
+std::optional<std::uint16_t> ParsePort(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
+  return port;
+}
+
+}  // namespace
+
+std::string ToText(const Address& address) {
+  std::array<char, NI_MAXHOST> text{};
+  const int failed = ::getnameinfo(address.get(), address.length, text.data(), text.size(), nullptr,
+                                   0, NI_NUMERICHOST);
+  return failed == 0 ? text.data() : "?";
+}
+
+bool IsPublic(const Address& address) {
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address.storage, sizeof v4);
+    return IsPublicV4(ntohl(v4.sin_addr.s_addr));
+  }
+  if (address.storage.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address.storage, sizeof v6);
+    return IsPublicV6(v6.sin6_addr);
+  }
+  return false;
+}
+
+std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t default_port) {
+  const bool bracketed = text.starts_with('[');
+  const std::size_t host_end = bracketed ? text.find(']') : text.find(':');
+  if (bracketed && host_end == std::string_view::npos) return std::nullopt;
+  std::string host(bracketed ? text.substr(1, host_end - 1) : text.substr(0, host_end));
+  std::string_view rest =
+      host_end == std::string_view::npos ? "" : text.substr(host_end + (bracketed ? 1 : 0));
+  HostPort parsed;
+  parsed.port = default_port;
+  if (!rest.empty()) {
+    const auto port = rest.front() == ':' ? ParsePort(rest.substr(1)) : std::nullopt;
+    if (!port) return std::nullopt;
+    parsed.port = *port;
+  }
+  for (char& c : host) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (!bracketed && host.ends_with('.')) host.pop_back();
+  parsed.is_address = bracketed ? IsV6(host) : IsV4(host);
+  if (parsed.port == 0 || (!parsed.is_address && (bracketed || !IsName(host)))) return std::nullopt;
+  parsed.host = std::move(host);
+  return parsed;
+}
+
+}  // namespace polybox::net

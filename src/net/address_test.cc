@@ -1,0 +1,192 @@
+#include "net/address.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "net/connect.h"
+#include "net/egress_policy.h"
+#include "net/upstream.h"
+
+namespace polybox::net {
+namespace {
+
+bool IsPublicText(const std::string& text) {
+  const auto addresses = Resolve({text, 443, true});
+  EXPECT_EQ(addresses.size(), 1U) << text;
+  return !addresses.empty() && IsPublic(addresses[0]);
+}
+
+TEST(Address, OnlyThePublicInternetIsPublic) {
+  for (const char* text :
+       {"1.1.1.1", "9.255.255.255", "11.0.0.1", "100.63.255.255", "100.128.0.1", "172.15.0.1",
+        "172.32.0.1", "192.167.0.1", "198.17.0.1", "203.0.113.1", "223.255.255.255", "2606:4700::1",
+        "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:0101:0101::1"}) {
+    EXPECT_TRUE(IsPublicText(text)) << text;
+  }
+  for (const char* text : {"0.0.0.0",
+                           "0.1.2.3",
+                           "10.0.0.1",
+                           "100.64.0.1",
+                           "100.127.255.255",
+                           "127.0.0.1",
+                           "127.255.255.255",
+                           "169.254.169.254",
+                           "172.16.0.1",
+                           "172.31.255.255",
+                           "192.0.0.8",
+                           "192.168.1.1",
+                           "198.18.0.1",
+                           "198.19.255.255",
+                           "224.0.0.1",
+                           "239.1.1.1",
+                           "240.0.0.1",
+                           "255.255.255.255",
+                           "::",
+                           "::1",
+                           "::127.0.0.1",
+                           "fe80::1",
+                           "fc00::1",
+                           "fd12::1",
+                           "ff02::1",
+                           "::ffff:127.0.0.1",
+                           "::ffff:10.0.0.1",
+                           "::ffff:169.254.169.254",
+                           "64:ff9b::7f00:1",
+                           "64:ff9b::a00:1",
+                           "2002:7f00:1::1",
+                           "2002:a00:1::1",
+                           "2001::1",
+                           "100::1",
+                           "fec0::1"}) {
+    EXPECT_FALSE(IsPublicText(text)) << text;
+  }
+}
+
+TEST(Address, AHostIsANameOrTheUsualSpellingOfAnAddress) {
+  const auto shown = [](std::string_view text) -> std::string {
+    const auto parsed = ParseHostPort(text);
+    if (!parsed) return "refused";
+    return parsed->host + " " + std::to_string(parsed->port) +
+           (parsed->is_address ? " address" : "");
+  };
+  EXPECT_EQ(shown("Example.ORG.:443"), "example.org 443");
+  EXPECT_EQ(shown("a_b-c.example:8443"), "a_b-c.example 8443");
+  EXPECT_EQ(shown("192.0.2.1:443"), "192.0.2.1 443 address");
+  EXPECT_EQ(shown("[2001:DB8::1]:443"), "2001:db8::1 443 address");
+  EXPECT_EQ(shown("[::ffff:127.0.0.1]:443"), "::ffff:127.0.0.1 443 address");
+  for (const char* text : {"",
+                           ":443",
+                           "example.org",
+                           "example.org:",
+                           "example.org:0",
+                           "example.org:65536",
+                           "example.org:443x",
+                           "example.org:-1",
+                           "example.org: 443",
+                           "2130706433:443",
+                           "0x7f000001:443",
+                           "0x7f.1:443",
+                           "0177.0.0.1:443",
+                           "127.1:443",
+                           "127.0.0.1.:80:443",
+                           "017700000001:443",
+                           "1.2.3.4.5:443",
+                           "127.0.0.01:443",
+                           "2001:db8::1:443",
+                           "[::1%lo]:443",
+                           "[127.0.0.1]:443",
+                           "[::1",
+                           "[::1]443",
+                           "[]:443",
+                           "user@example.org:443",
+                           "example.org/:443",
+                           "exa mple.org:443",
+                           "example..org:443",
+                           ".example.org:443",
+                           "-x.example.org:443",
+                           "example.org#:443",
+                           "example.org\t:443",
+                           "ex\xc3\xa4mple.org:443",
+                           "example.org:443:443"}) {
+    EXPECT_EQ(shown(text), "refused") << text;
+  }
+}
+
+using Reach = EgressPolicy::Reach;
+
+Reach Ask(const std::vector<std::string>& entries, std::string_view target) {
+  const auto policy = EgressPolicy::Make(entries, "egress-allow");
+  EXPECT_TRUE(policy.ok());
+  return policy->ForHost(ParseHostPort(target).value());
+}
+
+TEST(EgressPolicy, PublicIsPort443OfAnythingPublic) {
+  EXPECT_EQ(Ask({"public"}, "example.org:443"), Reach::kPublicAddress);
+  EXPECT_EQ(Ask({"public"}, "10.0.0.1:443"), Reach::kPublicAddress) << "the address decides";
+  EXPECT_EQ(Ask({"public"}, "example.org:80"), Reach::kNowhere);
+  EXPECT_EQ(Ask({"public"}, "example.org:8443"), Reach::kNowhere);
+  EXPECT_EQ(Ask({}, "example.org:443"), Reach::kNowhere);
+}
+
+TEST(EgressPolicy, AListNarrowsToItsHosts) {
+  const std::vector<std::string> list = {"one.example", "*.two.example", "three.example:8443"};
+  EXPECT_EQ(Ask(list, "one.example:443"), Reach::kAnyAddress);
+  EXPECT_EQ(Ask(list, "ONE.example.:443"), Reach::kAnyAddress);
+  EXPECT_EQ(Ask(list, "one.example:8443"), Reach::kNowhere);
+  EXPECT_EQ(Ask(list, "x.one.example:443"), Reach::kNowhere);
+  EXPECT_EQ(Ask(list, "a.b.two.example:443"), Reach::kPublicAddress) << "never a private one";
+  EXPECT_EQ(Ask(list, "two.example:443"), Reach::kNowhere);
+  EXPECT_EQ(Ask(list, "eviltwo.example:443"), Reach::kNowhere);
+  EXPECT_EQ(Ask(list, "three.example:8443"), Reach::kAnyAddress);
+  EXPECT_EQ(Ask(list, "three.example:443"), Reach::kNowhere);
+  EXPECT_EQ(Ask(list, "203.0.113.1:443"), Reach::kNowhere);
+  EXPECT_EQ(Ask({"10.0.0.5", "[fd00::5]:8443"}, "10.0.0.5:443"), Reach::kAnyAddress);
+  EXPECT_EQ(Ask({"10.0.0.5", "[fd00::5]:8443"}, "[fd00::5]:8443"), Reach::kAnyAddress);
+}
+
+TEST(EgressPolicy, AnEntryThatIsNoHostIsRefused) {
+  for (const char* entry : {"", "*", "*.", "http://example.org", "a b", "*.1.2.3.4", "x:99999"}) {
+    EXPECT_NE(ComplaintAboutEntry(entry), "") << entry;
+  }
+  EXPECT_EQ(ComplaintAboutEntry("*.example.org:8443"), "");
+}
+
+Result<Upstream> FromVariables(const std::map<std::string, std::string>& variables) {
+  return Upstream::FromEnvironment([&](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? "" : found->second;
+  });
+}
+
+TEST(Upstream, ComesFromTheEnvironment) {
+  EXPECT_EQ(FromVariables({})->host, "");
+  const auto full = FromVariables({{"HTTPS_PROXY", "http://me:p%40ss@proxy.example:3128/"},
+                                   {"https_proxy", "http://other:1"},
+                                   {"NO_PROXY", "localhost, .corp.example,10.0.0.1"}});
+  ASSERT_TRUE(full.ok());
+  EXPECT_EQ(full->host, "proxy.example");
+  EXPECT_EQ(full->port, 3128);
+  EXPECT_EQ(full->authorization, "Basic bWU6cEBzcw==");
+  EXPECT_TRUE(full->UsedFor({"example.org", 443, false}));
+  EXPECT_FALSE(full->UsedFor({"localhost", 443, false}));
+  EXPECT_FALSE(full->UsedFor({"index.corp.example", 443, false}));
+  EXPECT_FALSE(full->UsedFor({"10.0.0.1", 443, true}));
+  EXPECT_EQ(FromVariables({{"all_proxy", "10.1.2.3:8080"}})->port, 8080);
+  EXPECT_FALSE(FromVariables({{"ALL_PROXY", "x:1"}, {"NO_PROXY", "*"}})
+                   ->UsedFor({"example.org", 443, false}));
+}
+
+TEST(Upstream, WhatIsNoProxyIsRefusedWithoutShowingItsPassword) {
+  for (const char* value :
+       {"socks5://me:secret@proxy:1080", "https://me:secret@proxy", "http://"}) {
+    const auto bad = FromVariables({{"HTTPS_PROXY", value}});
+    ASSERT_FALSE(bad.ok()) << value;
+    EXPECT_EQ(bad.error().message().find("secret"), std::string::npos);
+    EXPECT_EQ(bad.error().message(),
+              "HTTPS_PROXY: expected a proxy such as http://proxy.example.org:3128");
+  }
+}
+
+}  // namespace
+}  // namespace polybox::net

@@ -1,0 +1,37 @@
+// Finding and reaching hosts within a time limit. Any thread; blocks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "base/units.h"
+#include "net/address.h"
+
+namespace polybox::net {
+
+/// getaddrinfo(): as long as the host's resolver takes. Empty when there is none.
+std::vector<Address> Resolve(const HostPort& target);
+
+/// When something must be done by, and what may cut it short (borrowed, readable then).
+struct Patience {
+  std::chrono::steady_clock::time_point deadline;
+  int stop = -1;
+};
+
+/// Waits for one of `events` on `fd`; false when the time is up or someone said stop.
+bool AwaitSocket(int fd, short events, const Patience& patience);
+
+/// A connected, non-blocking socket. An error is a sentence without the address.
+Result<UniqueFd> Connect(const Address& address, const Patience& patience);
+
+/// False when it could not all be sent.
+bool SendAll(int fd, std::string_view bytes, const Patience& patience);
+
+/// Reads until an empty line, at most `largest`; what came after it is left in `rest`. "" when
+/// there is no such line in time.
+std::string ReadHeader(int fd, Bytes largest, const Patience& patience, std::string& rest);
+
+}  // namespace polybox::net

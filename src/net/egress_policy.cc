@@ -1,0 +1,48 @@
+#include "net/egress_policy.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace polybox::net {
+
+std::string ComplaintAboutEntry(const std::string& entry) {
+  const Result<EgressPolicy> policy = EgressPolicy::Make({entry}, "");
+  return policy.ok() ? "" : policy.error().message();
+}
+
+Result<EgressPolicy> EgressPolicy::Make(const std::vector<std::string>& entries,
+                                        std::string setting) {
+  EgressPolicy policy;
+  policy.setting_ = std::move(setting);
+  for (const std::string& entry : entries) {
+    if (entry == kPublicHosts) {
+      policy.rules_.push_back({});
+      continue;
+    }
+    const bool is_suffix = entry.starts_with("*.");
+    const auto parsed = ParseHostPort(is_suffix ? entry.substr(2) : entry, 443);
+    if (!parsed || (is_suffix && parsed->is_address)) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("expected {}, example.org, *.example.org, 192.0.2.1 or "
+                               "[2001:db8::1], each with or without :PORT",
+                               kPublicHosts));
+    }
+    policy.rules_.push_back({(is_suffix ? "." : "") + parsed->host, parsed->port, is_suffix});
+  }
+  return policy;
+}
+
+EgressPolicy::Reach EgressPolicy::ForHost(const HostPort& target) const {
+  Reach best = Reach::kNowhere;
+  for (const Rule& rule : rules_) {
+    if (rule.port != target.port) continue;
+    if (rule.host == target.host) return Reach::kAnyAddress;
+    const bool under_suffix =
+        rule.is_suffix && !target.is_address && target.host.ends_with(rule.host);
+    if (rule.host.empty() || under_suffix) best = Reach::kPublicAddress;
+  }
+  return best;
+}
+
+}  // namespace polybox::net

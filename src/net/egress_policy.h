@@ -1,0 +1,48 @@
+// Who may be reached from a jail through the egress proxy. Immutable; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "net/address.h"
+
+namespace polybox::net {
+
+/// The word in a list that stands for port 443 of every public address.
+inline constexpr const char* kPublicHosts = "public";
+
+class EgressPolicy {
+ public:
+  enum class Reach {
+    kNowhere,
+    kPublicAddress,  ///< If its address is a public one.
+    kAnyAddress,     ///< The operator named this very host, wherever it is.
+  };
+
+  /// Each entry is "public", HOST, *.SUFFIX (not SUFFIX itself) or one of the two with :PORT; 443
+  /// without. Only a host that is named in full may have an address that is not public: whoever
+  /// owns a name under a suffix could point it anywhere. `setting` is named in refusals.
+  static Result<EgressPolicy> Make(const std::vector<std::string>& entries, std::string setting);
+
+  Reach ForHost(const HostPort& target) const;
+  const std::string& setting() const { return setting_; }
+  bool empty() const { return rules_.empty(); }
+
+ private:
+  struct Rule {
+    /// With its leading dot when `is_suffix`; "" is "public".
+    std::string host;
+    std::uint16_t port = 443;
+    bool is_suffix = false;
+  };
+
+  std::vector<Rule> rules_;
+  std::string setting_;
+};
+
+/// For settings: what is wrong with an entry, "" when nothing is.
+std::string ComplaintAboutEntry(const std::string& entry);
+
+}  // namespace polybox::net

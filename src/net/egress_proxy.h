@@ -1,0 +1,87 @@
+// The only way out of a jail: an HTTP proxy that knows CONNECT and nothing else. It listens on a
+// socket that lives in the jail's network namespace, resolves names itself, and connects only to
+// what its policy allows: to the very address that was checked, so a name that changes its mind
+// changes nothing. With an upstream proxy (upstream.h) only the name can be checked: where it leads
+// is then the upstream's business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "base/units.h"
+#include "net/egress_policy.h"
+#include "net/upstream.h"
+
+namespace polybox::net {
+
+struct EgressLimits {
+  /// At once; more wait to be accepted.
+  int connections = 32;
+  /// For the request, for resolving and connecting, and for a tunnel in which nothing moves.
+  Duration request_time = std::chrono::seconds(10);
+  Duration connect_time = std::chrono::seconds(15);
+  Duration idle_time = std::chrono::seconds(60);
+  Bytes header = Bytes::KiB(8);
+  /// Through all tunnels, both ways; past it they end.
+  Bytes traffic = Bytes::MiB(4096);
+};
+
+/// A host that was asked for and not given.
+struct Refused {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string why;
+};
+
+struct EgressCounters {
+  std::uint64_t tunnels = 0;
+  std::uint64_t refused = 0;
+  /// Could be reached by the policy, and not in fact.
+  std::uint64_t failed = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t bytes_in = 0;
+};
+
+class EgressProxy {
+ public:
+  /// The addresses of a name; empty when there are none.
+  using Resolver = std::function<std::vector<Address>(const HostPort&)>;
+
+  struct Options {
+    EgressPolicy policy;
+    Upstream upstream = {};
+    EgressLimits limits = {};
+    /// Null: getaddrinfo().
+    Resolver resolve = nullptr;
+  };
+
+  /// Serves what is accepted on `listener`, on threads of its own, until it is destroyed.
+  static Result<std::unique_ptr<EgressProxy>> Start(UniqueFd listener, Options options,
+                                                    const log::Logger& log);
+  EgressProxy(const EgressProxy&) = delete;
+  EgressProxy& operator=(const EgressProxy&) = delete;
+  /// Ends all tunnels. A name that is being resolved is waited for.
+  ~EgressProxy();
+
+  EgressCounters counters() const;
+  /// The first few, each once.
+  std::vector<Refused> refused() const;
+
+ private:
+  struct State;
+
+  explicit EgressProxy(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+/// What a refusal says, with the setting that would allow it.
+std::string Explain(const Refused& refused, const std::string& setting);
+
+}  // namespace polybox::net
