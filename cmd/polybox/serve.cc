@@ -178,6 +178,11 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
 
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
+  if (!settings.guest_egress.empty()) {
+    // Better than a server whose guests silently have no network.
+    return Error(ErrorKind::kInvalid, "guest-egress: guests cannot be given a network yet")
+        .WithFix("leave it out");
+  }
   // Both before anything may start threads.
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));

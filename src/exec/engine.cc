@@ -45,7 +45,7 @@ Refusal Refused(RefusalKind kind, std::string message) {
   return {.kind = kind, .message = std::move(message)};
 }
 
-class Engine : public Executor, public std::enable_shared_from_this<Engine> {
+class Engine final : public Executor, public std::enable_shared_from_this<Engine> {
  public:
   Engine(const Catalog& catalog, const JailHome& home, EngineOptions options)
       : catalog_(catalog),

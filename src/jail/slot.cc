@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <fcntl.h>
 #include <mutex>
@@ -255,8 +256,10 @@ void Slot::AwaitEnd() const {
 Result<Slot> Slot::Make(const SlotOptions& options) {
   std::optional<sys::SlotCgroup> cgroup;
   if (options.cgroups != nullptr) {
-    POLYBOX_ASSIGN_OR_RETURN(cgroup,
-                             options.cgroups->MakeSlot(fmt::format("slot-{}", options.number)));
+    // A name of its own: the kernel may take a moment to let go of the last slot of this number.
+    static std::atomic<unsigned> made = 0;
+    POLYBOX_ASSIGN_OR_RETURN(
+        cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
   }
   POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
