@@ -28,9 +28,11 @@ CLI::Option* AddSetting(CLI::App& app, const config::Setting& setting, Given& gi
     given.emplace_back(key, value);
   };
   if (std::holds_alternative<bool config::Settings::*>(setting.member)) {
-    // "--insecure" alone, or "--insecure=false".
-    return app.add_flag(name, doc)->each(take)->multi_option_policy(
-        CLI::MultiOptionPolicy::TakeLast);
+    // "--insecure" alone, or "--insecure=false". Const, or it would be where the value
+    // goes.
+    return app.add_flag(name, std::as_const(doc))
+        ->each(take)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   return app
       .add_option_function<std::vector<std::string>>(

@@ -1,4 +1,5 @@
 """The documents and the code agree: what is cited exists, and links lead somewhere."""
+import fnmatch
 import importlib.util
 import re
 
@@ -17,7 +18,7 @@ def test_every_test_that_the_specification_cites_exists(box):
     quoted = [name for name in re.findall(r'"([a-zA-Z][^"|]{20,})"', text) if " " in name]
     assert len(quoted) > 20, "the pattern no longer fits the document"
     for name in quoted:
-        assert name in names, f"no end-to-end test called {name!r}"
+        assert fnmatch.filter(names, name), f"no end-to-end test called {name!r}"
 
 
 def test_links_between_documents_lead_somewhere(box):
