@@ -17,7 +17,7 @@ bool WaitFor(int socket, Clock::duration time, Attendant* attendant, std::vector
   if (attendant != nullptr) attendant->Await(polled);
   const int ready = ::ppoll(polled.data(), polled.size(), &wait, nullptr);
   const bool spoke = ready > 0 && polled[0].revents != 0;
-  if (ready > (spoke ? 1 : 0)) attendant->Attend();
+  if (attendant != nullptr && ready > (spoke ? 1 : 0)) attendant->Attend();
   return spoke;
 }
 
