@@ -346,10 +346,11 @@ TEST_F(ServerTest, SlowHeadsAndBodiesAreCutOff) {
     body.Send("x");
     std::this_thread::sleep_for(milliseconds(50));
   }
-  EXPECT_TRUE(body.ClosedWithin(10));
+  EXPECT_TRUE(body.ClosedWithin(2000));
+  // Connections are served by several threads: only what both have in common is in order.
   EXPECT_EQ(RecordOf(1).status, 408);
-  EXPECT_EQ(RecordOf(2).path, "/echo");
   EXPECT_EQ(RecordOf(2).status, 408);
+  EXPECT_TRUE(RecordOf(1).path == "/echo" || RecordOf(2).path == "/echo");
   EXPECT_TRUE(idle.ClosedWithin(2000));
   EXPECT_TRUE(NoConnectionIsLeft());
 }
@@ -509,13 +510,13 @@ TEST_F(ServerTest, AnswersMayComeFromManyThreadsAtOnce) {
 TEST_F(ServerTest, RequestIdsAreTakenOverWhenHarmlessAndAlwaysEchoed) {
   Start();
   EXPECT_EQ(Ask(Get("/hello", "X-Request-ID: abc-1\r\n")).Header("X-Request-ID"), "abc-1");
+  EXPECT_EQ(RecordOf(0).id, "abc-1");
   for (const std::string& bad : {std::string("a b"), std::string(200, 'x'), std::string("<x>")}) {
     const std::string id =
         Ask(Get("/hello", "X-Request-ID: " + bad + "\r\n")).Header("X-Request-ID");
     EXPECT_EQ(id.size(), 32U);
     EXPECT_NE(id, bad);
   }
-  EXPECT_EQ(RecordOf(0).id, "abc-1");
 }
 
 TEST_F(ServerTest, ARequestIsObservedOnceWithWhatIsKnownOfIt) {
