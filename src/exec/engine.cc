@@ -53,6 +53,9 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         options_(std::move(options)),
         admission_(options_.lanes),
         pool_(home, Places()) {
+    for (const Installation& known : catalog.available()) {
+      installations_.emplace(known.language.id, WithWarmStart(known));
+    }
     // One more than can run: a slot is made ready for the next while its successor already runs.
     for (std::size_t i = 0; i <= Places(); ++i) {
       threads_.emplace_back([this](const std::stop_token& stop) { TakeJobs(stop); });
@@ -119,8 +122,10 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
   Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
-  Answer RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
+  Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
+  /// `known` with the interpreter that its slots start ahead.
+  Installation WithWarmStart(const Installation& known) const;
 
   const Catalog& catalog_;
   const JailHome& home_;
@@ -137,6 +142,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   /// Since the one who keeps the time last looked.
   bool newcomer_ = false;
   SlotPool pool_;
+  /// By language id, for those without packages.
+  std::map<std::string, Installation> installations_;
   std::vector<std::jthread> threads_;
 };
 
@@ -274,7 +281,7 @@ Answer Engine::Execute(Job& job, Place& place) {
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
   if (job.request.requirements.empty() || !TakesRequirements(known->language)) {
-    return RunProgram(job, *known, place, std::move(report));
+    return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
   }
   return ExecuteWithPackages(job, *known, place, std::move(report));
 }
@@ -301,33 +308,41 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   }
   Installation with_set = known;
   with_set.packages = set->directory;
-  Answer answer = RunProgram(job, with_set, place, std::move(report));
+  Answer answer = RunProgram(job, WithWarmStart(with_set), place, std::move(report));
   // The slot will wait for the next who wants this set.
   if (place.lease != nullptr) place.lease->shown = set->lease;
   return answer;
 }
 
+Installation Engine::WithWarmStart(const Installation& known) const {
+  Installation installation = known;
+  const bool possible = options_.warm && jail::HasNamespaces(home_.grade());
+  if (possible) installation.warm = WarmFor(installation, options_.preloads);
+  return installation;
+}
+
 Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
   const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
-  return RunInSlot(job, key, SpecFor(installation, home_.grade()), place, std::move(report),
-                   [&](Session& session, jail::Slot& slot, Report& filled) {
-                     return session.Run(slot, installation, filled);
-                   });
+  return RunInSlot(
+      job, key, [&] { return SpecFor(installation, home_.grade()); }, place, std::move(report),
+      [&](Session& session, jail::Slot& slot, Report& filled) {
+        return session.Run(slot, installation, filled);
+      });
 }
 
 Answer Engine::RunCommand(Job& job, Place& place, Report report) {
   if (!options_.commands) return Refused(RefusalKind::kUnavailable, "there are no commands here");
   const jail::Grade grade = home_.grade();
-  return RunInSlot(job, "command", CommandSpec(*options_.commands, catalog_, grade), place,
-                   std::move(report), [&](Session& session, jail::Slot& slot, Report& filled) {
-                     return session.RunCommand(
-                         slot, CommandRun(*options_.commands, catalog_, grade, job.request.command),
-                         filled);
-                   });
+  return RunInSlot(
+      job, "command", [&] { return CommandSpec(*options_.commands, catalog_, grade); }, place,
+      std::move(report), [&](Session& session, jail::Slot& slot, Report& filled) {
+        return session.RunCommand(
+            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command), filled);
+      });
 }
 
-Answer Engine::RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
-                         Report report, const Work& work) {
+Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec,
+                         Place& place, Report report, const Work& work) {
   Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   place.lease = std::move(taken).value();

@@ -26,12 +26,12 @@ unsigned SlotPool::TakeNumber() {
 }
 
 Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
-                                                        const jail::Spec& spec) {
+                                                        const MakeSpec& spec) {
   if (std::unique_ptr<Lease> idle = TakeIdle(key)) return idle;
   auto lease = std::make_unique<Lease>();
   lease->key = key;
   lease->number = TakeNumber();
-  Result<jail::Slot> slot = home_.MakeSlot(spec, lease->number);
+  Result<jail::Slot> slot = home_.MakeSlot(spec(), lease->number);
   if (!slot.ok()) {
     Drop(std::move(lease));
     return slot.error();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -29,8 +30,11 @@ class SlotPool {
     std::optional<jail::Slot> slot;
   };
 
+  /// What a slot shows, asked for when there must be a new one.
+  using MakeSpec = std::function<jail::Spec()>;
+
   /// A slot that is ready for a session. A new one ends when the calling thread does.
-  Result<std::unique_ptr<Lease>> Take(const std::string& key, const jail::Spec& spec);
+  Result<std::unique_ptr<Lease>> Take(const std::string& key, const MakeSpec& spec);
   /// After a session: made ready for the next, off the request's path. A slot that cannot be is
   /// replaced by none.
   void Give(std::unique_ptr<Lease> lease);

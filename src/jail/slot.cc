@@ -142,6 +142,10 @@ Result<Prepared> Prepare(Spec spec) {
     prepared.trees.push_back(std::move(fd));
   }
   if (devices.valid()) prepared.trees.push_back(std::move(devices));
+  if (prepared.plan.warm_library) {
+    POLYBOX_ASSIGN_OR_RETURN(UniqueFd library, WarmLibrary());
+    prepared.trees.push_back(std::move(library));
+  }
   return prepared;
 }
 
@@ -210,6 +214,8 @@ struct Slot::Live {
   UniqueFd socket;
   UniqueFd pidfd;
   pid_t guest = -1;
+  /// It has started already.
+  bool warm = false;
   /// Between the two ends of Run().
   bool running = false;
   bool cancelled = false;
@@ -232,6 +238,7 @@ Slot::Slot(Slot&& other) noexcept
       shares_uid_(other.shares_uid_),
       steps_(std::move(other.steps_)),
       shared_(std::move(other.shared_)),
+      seccomp_(std::move(other.seccomp_)),
       disk_(other.disk_),
       inodes_(other.inodes_) {}
 
@@ -291,12 +298,14 @@ Status Slot::SetUp(const SlotOptions& options) {
   setup.bare.rules = plan.rules;
   setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   setup.fail_at = options.fail_at;
+  setup.warm = options.spec.warm.start;
+  seccomp_ = setup.seccomp;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
   disk_ = options.spec.scratch;
   inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
-  POLYBOX_RETURN_IF_ERROR(AskForPod());
+  POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kIfReady));
   return AwaitPod();
 }
 
@@ -368,8 +377,10 @@ Error Slot::ToError(const std::string& intent, const init::Received& received) c
   return Error(ErrorKind::kSystem, Sentence(failed, known ? steps_[index] : ""));
 }
 
-Status Slot::AskForPod() {
+Status Slot::AskForPod(Start start) {
   init::NextPod next;
+  next.warm = start != Start::kCold;
+  next.patient = start == Start::kWarm;
   std::vector<int> fds;
   if (cgroup_) {
     fds = cgroup_->JoinFds();
@@ -396,6 +407,7 @@ Status Slot::AwaitPod() {
     live_->socket = UniqueFd(received.fds[0]);
     live_->pidfd = UniqueFd(received.fds[1]);
     live_->guest = ready.guest;
+    live_->warm = ready.warm;
     live_->cancelled = false;
   }
   received.fds.clear();
@@ -443,11 +455,15 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   return directory;
 }
 
-Status Slot::NextStep() {
+bool Slot::IsWarm() const {
+  return live_->socket.valid() && live_->warm;
+}
+
+Status Slot::NextStep(Start start) {
   // The cgroup must be empty for it: the pod is reaped first.
   if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
-  POLYBOX_RETURN_IF_ERROR(AskForPod());
+  POLYBOX_RETURN_IF_ERROR(AskForPod(start));
   return AwaitPod();
 }
 
@@ -462,7 +478,9 @@ Status Slot::Resize(const RunLimits& limits) {
 }
 
 Result<Outcome> Slot::Run(const RunRequest& request) {
-  if (!live_->socket.valid()) POLYBOX_RETURN_IF_ERROR(NextStep());
+  if (!live_->socket.valid()) {
+    POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
+  }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   if (cgroup_) {
     POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = request.limits.memory,
@@ -476,20 +494,32 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
     live_->running = running;
   };
   set_running(true);
-  Result<Outcome> outcome = RunInPod(request);
+  Result<std::optional<Outcome>> tried = RunInPod(request);
+  if (tried.ok() && !tried->has_value()) {
+    // Nothing of the program has run yet.
+    POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
+    if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
+    tried = RunInPod(request);
+  }
   set_running(false);
   live_->socket.reset();
+  if (!tried.ok()) return tried.error();
+  Result<Outcome> outcome = tried->has_value()
+                                ? Result<Outcome>(std::move(**tried))
+                                : Error(ErrorKind::kSystem, "the guest ended before it began");
   // Where no kernel does it, the rest of its tree is ended before anyone learns of the end.
   if (home_ && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
   return outcome;
 }
 
-Result<Outcome> Slot::RunInPod(const RunRequest& request) {
+Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
   const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
   const init::Run run = {.argv = request.argv,
                          .env = request.env,
                          .directory = request.directory,
-                         .limits = ResourceLimits(counted, cgroup_.has_value())};
+                         .limits = ResourceLimits(counted, cgroup_.has_value()),
+                         .warm = request.warm && live_->warm,
+                         .seccomp = live_->warm ? seccomp_ : ""};
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};
@@ -503,28 +533,35 @@ Result<Outcome> Slot::RunInPod(const RunRequest& request) {
   const Watched watched =
       WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr, request.attendant);
   const auto wall = std::chrono::steady_clock::now() - begin;
-  Result<Outcome> outcome =
+  const auto stop = [&](End end) -> Result<std::optional<Outcome>> {
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(end));
+    return std::optional(std::move(outcome));
+  };
+  Result<std::optional<Outcome>> outcome =
       watched == Watched::kWord
           ? TakeWord(request)
-          : Stop(watched == Watched::kWallTime ? End::kTimedOut : End::kCpuLimit);
-  if (outcome.ok()) outcome->wall = wall;
+          : stop(watched == Watched::kWallTime ? End::kTimedOut : End::kCpuLimit);
+  if (outcome.ok() && outcome->has_value()) (*outcome)->wall = wall;
   return outcome;
 }
 
-Result<Outcome> Slot::TakeWord(const RunRequest& request) {
+Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   init::Received received;
   if (!init::Receive(live_->socket.get(), received)) {
     // Its init is gone without a word: we killed it, or something outside did.
     std::unique_lock lock(live_->mutex);
     const bool cancelled = live_->cancelled;
     lock.unlock();
-    return Stop(cancelled ? End::kCancelled : End::kSignalled);
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(cancelled ? End::kCancelled : End::kSignalled));
+    return std::optional(std::move(outcome));
   }
   init::Ended ended;
   if (init::Decode(received.bytes, ended)) {
+    if (!ended.started) return std::optional<Outcome>();
     Outcome outcome = FromEnded(ended);
+    outcome.warm = request.warm && live_->warm;
     FillUsage(outcome);
-    return outcome;
+    return std::optional(std::move(outcome));
   }
   init::Failed failed;
   if (!init::Decode(received.bytes, failed)) {
@@ -534,7 +571,7 @@ Result<Outcome> Slot::TakeWord(const RunRequest& request) {
   outcome.end = End::kSetupFailed;
   const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
   outcome.setup_failure = Sentence(failed, step);
-  return outcome;
+  return std::optional(std::move(outcome));
 }
 
 Result<Outcome> Slot::Stop(End end) {
@@ -573,11 +610,11 @@ Status Slot::Reset() {
   }
   // Both at once where nothing must happen in between: the slot init need not wait for us.
   const bool renews = cgroup_ && cgroup_->capabilities().renews;
-  if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod());
+  if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
   POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {
     POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
-    POLYBOX_RETURN_IF_ERROR(AskForPod());
+    POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
     return AwaitPod();
   }
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());

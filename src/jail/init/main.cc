@@ -100,10 +100,14 @@ class SlotInit {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
     seccomp_ = setup.seccomp;
+    warm_ = setup.warm;
     if (setup.bare.walls != Walls::kNamespaces) return bare_.SetUp(setup);
     if (setup.has_root &&
         (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
       return StepResult::Failure(Stage::kIdentity, errno);
+    }
+    if (warm_.kind == WarmKind::kZygote) {
+      if (const int error = KeepForZygote()) return StepResult::Failure(Stage::kWarm, error);
     }
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
@@ -115,6 +119,8 @@ class SlotInit {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
     RememberScratch(scratch_);
+    // The earlier it starts, the earlier it is ready.
+    if (warm_.kind == WarmKind::kZygote) zygote_.Start(warm_);
     return {};
   }
 
@@ -147,10 +153,23 @@ class SlotInit {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
     EndOfPod();
-    const PodOptions options = {seccomp_, next, received.fds};
-    const StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
+    const PodOptions cold = {seccomp_, next, received.fds};
+    const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
+    StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
+    if (!made.ok && options.zygote >= 0) {
+      zygote_.Stop();
+      made = MakePod(cold, pod_);
+    }
     if (!made.ok) return Answer(made);
-    Send(kServer, Encode(PodReady{pod_.pid, pod_.guest}), {pod_.socket, pod_.pidfd});
+    Send(kServer, Encode(PodReady{pod_.pid, pod_.guest, pod_.warm}), {pod_.socket, pod_.pidfd});
+  }
+
+  PodOptions WithWarmStart(PodOptions options) {
+    if (warm_.kind == WarmKind::kPrestart) options.warm = &warm_;
+    if (warm_.kind == WarmKind::kZygote && zygote_.Prepare(warm_, options.next.patient)) {
+      options.zygote = zygote_.socket();
+    }
+    return options;
   }
 
   void AnswerWithDirectory(const Received& received) {
@@ -170,6 +189,8 @@ class SlotInit {
   BareSlot bare_;
   Network network_;
   std::string seccomp_;
+  WarmStart warm_;
+  Zygote zygote_;
   Pod pod_;
 };
 

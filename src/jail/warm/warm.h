@@ -1,0 +1,52 @@
+// The warm library: what an interpreter gets to know of polybox when it is started ahead of its
+// program. It is brought in by LD_PRELOAD, hides every trace of that, and gives two C library
+// functions another meaning until the program begins, so that any interpreter can be driven by a
+// few lines in its own language (`warm.program` in a language file):
+//
+//   fork()   in a zygote: returns 0 in a process of its own for every pod that asks for one, already
+//            in the pod's namespaces and cgroups and without any rights; never returns in the zygote
+//   read(3)  in such a process, or in one that was started in its pod: waits for the run, takes its
+//            streams, directory, limits, arguments, environment and filter, and returns a text:
+//            the number of arguments, the arguments, then the variables, each with a 0 byte
+//
+// After that both are the C library's again and the program starts. A run that the interpreter
+// cannot take over replaces it, as if it had never been there. Single-threaded until then but for
+// threads that the interpreter may have. What it calls must work in any process: libc only.
+//
+//   library.cc    the two functions
+//   fork.cc       how a guest gets into its pod
+//   arguments.cc  what /proc says about arguments and environment
+//   python.cc     runs a Python program without a frame below it
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "jail/init/protocol.h"
+
+namespace polybox::jail::warm {
+
+enum class State : std::uint8_t {
+  kNone,     ///< The C library's functions are as ever.
+  kZygote,   ///< fork() makes guests.
+  kWaiting,  ///< read(3) waits for the run.
+};
+
+// fork.cc
+/// Forks a guest for each request on the zygote's socket; returns only in a guest, which waits.
+void ServeForks(pid_t (*fork)());
+
+// arguments.cc
+/// While /proc can still be read as one likes: takes note of where things are.
+void RememberMemory();
+/// The process has these from here on, for itself and in /proc. False when there is no room.
+bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env);
+
+// python.cc
+/// In a zygote, with the interpreter at rest: offers it `sys._polybox_run` if it is Python.
+void OfferToPython();
+
+}  // namespace polybox::jail::warm
