@@ -30,10 +30,6 @@ std::set<std::string> EarlyOnes(const std::vector<std::string>& env, const langu
   return early;
 }
 
-std::string EntryPath(const Installation& installation) {
-  return installation.places.work + "/" + installation.language.entry.file;
-}
-
 bool NamesEntry(const languages::Argv& command) {
   return std::ranges::any_of(
       command, [](const std::string& word) { return word.find("{entry}") != std::string::npos; });
@@ -49,13 +45,15 @@ jail::Warm WarmFor(const Installation& installation, const Preloads& preloads) {
   const Result<jail::RunRequest> run = RequestFor(installation, language.run, {});
   if (!run.ok()) return warm;
   const std::string& entry = language.entry.file;
+  const std::string path = installation.places.work + "/" + entry;
+  if (NamesEntry(language.warm.command)) warm.start.entry = path;
   warm.file = std::string(jail::init::kWarmDirectory) + "/start" + entry.substr(entry.rfind('.'));
   warm.program = language.warm.program;
   warm.start.kind = language.warm.kind == WarmKind::kZygote ? jail::init::WarmKind::kZygote
                                                             : jail::init::WarmKind::kPrestart;
   warm.start.argv = languages::Expand(language.warm.command,
                                       {{"executable", installation.toolchain.executable},
-                                       {"entry", EntryPath(installation)},
+                                       {"entry", path},
                                        {"warm", warm.file}});
   const auto add = [&](const std::vector<std::string>& modules) {
     warm.start.argv.insert(warm.start.argv.end(), modules.begin(), modules.end());
@@ -72,7 +70,7 @@ bool TakesOver(const Installation& installation, const jail::RunRequest& run) {
   if (start.kind == jail::init::WarmKind::kNone) return false;
   const languages::Warm& warm = installation.language.warm;
   const bool known_entry =
-      !NamesEntry(warm.command) || std::ranges::count(run.argv, EntryPath(installation)) != 0;
+      start.entry.empty() || std::ranges::count(run.argv, start.entry) != 0;
   return known_entry && start.limits.at(0).value == run.limits.stack.count() &&
          EarlyOnes(start.env, warm) == EarlyOnes(run.env, warm);
 }

@@ -146,8 +146,8 @@ Failed Execute(const std::vector<std::string>& argv, const std::vector<std::stri
 std::vector<std::string> WarmEnvironment(const WarmStart& warm) {
   std::vector<std::string> env = warm.env;
   env.push_back(std::string("LD_PRELOAD=") + kWarmLibrary);
-  env.push_back(kWarmVariable + (warm.kind == WarmKind::kZygote ? std::string("=zygote")
-                                                                : std::string("=prestart")));
+  const std::string kind = warm.kind == WarmKind::kZygote ? "zygote " : "prestart ";
+  env.push_back(kWarmVariable + ("=" + kind) + warm.entry);
   return env;
 }
 

@@ -28,7 +28,8 @@ constexpr auto kMembers<Bare> =
     std::tuple(&Bare::walls, &Bare::home, &Bare::uid, &Bare::closed_trees, &Bare::rules);
 template <>
 constexpr auto kMembers<WarmStart> =
-    std::tuple(&WarmStart::kind, &WarmStart::argv, &WarmStart::env, &WarmStart::limits);
+    std::tuple(&WarmStart::kind, &WarmStart::argv, &WarmStart::env, &WarmStart::entry,
+               &WarmStart::limits);
 template <>
 constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
                                             &Setup::has_root, &Setup::bare, &Setup::warm);

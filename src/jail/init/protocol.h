@@ -153,6 +153,8 @@ struct WarmStart {
   WarmKind kind = WarmKind::kNone;
   std::vector<std::string> argv;
   std::vector<std::string> env;
+  /// The program's path where `argv` names it, so that it must be there from the start; else "".
+  std::string entry;
   /// Those that count from the start of a process.
   std::vector<ResourceLimit> limits;
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
+#include <utility>
 
 #include <linux/sched.h>
 #include <sys/prctl.h>
@@ -92,20 +93,19 @@ StepResult EnterPod(const init::Fork& fork, const std::vector<int>& fds) {
   return {};
 }
 
-/// Its two descriptors where it looks for them, and no other.
-bool KeepDescriptors(const std::vector<int>& fds) {
-  const int socket = ::fcntl(fds[init::kForkSocket], F_DUPFD, 64);
-  const int started = ::fcntl(fds[init::kForkStarted], F_DUPFD, 64);
-  // Until the program begins; an interpreter does not start others before.
-  const bool kept = socket >= 0 && started >= 0 && ::dup3(socket, init::kWarmSocket, O_CLOEXEC) >= 0 &&
-                    ::dup3(started, init::kWarmStarted, O_CLOEXEC) >= 0;
-  ::syscall(SYS_close_range, init::kWarmStarted + 1U, ~0U, 0U);
-  return kept;
+/// Keeps of the descriptors that came with the request the pod's socket, where it is looked for, and
+/// the one that is returned; -1 on failure. The interpreter's own stay: it knows of them.
+int KeepDescriptors(std::vector<int>& fds) {
+  const bool placed = ::dup3(fds[init::kForkSocket], init::kWarmSocket, O_CLOEXEC) >= 0;
+  const int started = std::exchange(fds[init::kForkStarted], -1);
+  for (const int fd : fds) ::close(fd);
+  fds.clear();
+  return placed ? started : -1;
 }
 
 }  // namespace
 
-void ServeForks(pid_t (*fork)()) {
+int ServeForks(pid_t (*fork)()) {
   if (!init::Send(init::kWarmSocket, init::Encode(init::MessageKind::kDone))) ::_exit(0);
   while (true) {
     init::Received received;
@@ -120,13 +120,12 @@ void ServeForks(pid_t (*fork)()) {
     if (!ForkInPod(fork, cgroup)) continue;
     RegisterSequences();
     const StepResult entered = EnterPod(request, received.fds);
-    const bool kept = KeepDescriptors(received.fds);
-    received.fds.clear();
+    const int started = KeepDescriptors(received.fds);
     RememberMemory();
     init::Send(init::kWarmSocket, entered.ok ? init::Encode(init::MessageKind::kDone)
                                              : init::Encode(entered.failed));
-    if (!entered.ok || !kept) ::_exit(127);
-    return;
+    if (!entered.ok || started < 0) ::_exit(127);
+    return started;
   }
 }
 
