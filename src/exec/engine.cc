@@ -52,7 +52,10 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         home_(home),
         options_(std::move(options)),
         admission_(options_.lanes),
-        pool_(home, Places()) {
+        pool_(home, {.most = Places(),
+                     .memory = options_.idle_memory,
+                     .kept_key = KeyOf(options_.kept_language),
+                     .kept = options_.kept}) {
     for (const Installation& known : catalog.available()) {
       installations_.emplace(known.language.id, WithWarmStart(known));
     }
@@ -105,6 +108,13 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
     return static_cast<std::size_t>(places);
   }
 
+  /// Slots with the same key show the same.
+  static std::string KeyOf(const std::string& language, const std::string& packages = "") {
+    return fmt::format("{}:{}", language, packages);
+  }
+
+  /// Makes the slots that are always there, before anyone asks.
+  void MakeKept();
   void TakeJobs(const std::stop_token& stop);
   /// Ends those who wait too long, and slots that nobody needs.
   void KeepTime(const std::stop_token& stop);
@@ -237,7 +247,22 @@ void Engine::TakeJobs(const std::stop_token& stop) {
   }
 }
 
+void Engine::MakeKept() {
+  const auto found = installations_.find(options_.kept_language);
+  if (found == installations_.end()) return;
+  const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
+  std::vector<std::unique_ptr<SlotPool::Lease>> made;
+  for (std::size_t i = 0; i < options_.kept; ++i) {
+    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeyOf(options_.kept_language), spec);
+    // Whoever asks for it will see why.
+    if (!lease.ok()) break;
+    made.push_back(std::move(lease).value());
+  }
+  for (std::unique_ptr<SlotPool::Lease>& lease : made) pool_.Give(std::move(lease));
+}
+
 void Engine::KeepTime(const std::stop_token& stop) {
+  MakeKept();
   while (!stop.stop_requested()) {
     std::vector<std::pair<Admission::Id, std::shared_ptr<Job>>> expired;
     {
@@ -322,7 +347,7 @@ Installation Engine::WithWarmStart(const Installation& known) const {
 }
 
 Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
-  const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
+  const std::string key = KeyOf(installation.language.id, installation.packages);
   return RunInSlot(
       job, key, [&] { return SpecFor(installation, home_.grade()); }, place, std::move(report),
       [&](Session& session, jail::Slot& slot, Report& filled) {

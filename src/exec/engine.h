@@ -95,6 +95,11 @@ struct EngineOptions {
   bool warm = true;
   /// What they load then, by language id, besides what the language files say.
   Preloads preloads = {};
+  /// The id of the language of which `kept` slots are always there; "" for none.
+  std::string kept_language = {};
+  std::size_t kept = 0;
+  /// What waiting slots may hold together.
+  Bytes idle_memory = Bytes::MiB(512);
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
 };

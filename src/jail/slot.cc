@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
@@ -197,6 +198,21 @@ Outcome FromEnded(const init::Ended& ended) {
   return outcome;
 }
 
+/// What the process holds and shares with no file; nothing when there is no such process.
+std::uint64_t PrivateBytes(pid_t pid) {
+  if (pid <= 0) return 0;
+  const std::string text = ReadFile(fmt::format("/proc/{}/statm", pid)).value_or("");
+  std::uint64_t pages[3] = {};
+  std::size_t at = 0;
+  for (std::uint64_t& count : pages) {
+    count = std::strtoull(text.c_str() + at, nullptr, 10);
+    at = std::min(text.size(), text.find(' ', at + 1));
+  }
+  const auto [size, resident, shared] = pages;
+  return (resident - std::min(resident, shared)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 /// One CPU, the one we are on: where it was handed to us, its caches are warm.
 Status KeepOnOneCpu(pid_t pid) {
   cpu_set_t set;
@@ -216,6 +232,7 @@ struct Slot::Live {
   pid_t guest = -1;
   /// It has started already.
   bool warm = false;
+  pid_t zygote = -1;
   /// Between the two ends of Run().
   bool running = false;
   bool cancelled = false;
@@ -408,6 +425,7 @@ Status Slot::AwaitPod() {
     live_->pidfd = UniqueFd(received.fds[1]);
     live_->guest = ready.guest;
     live_->warm = ready.warm;
+    live_->zygote = ready.zygote;
     live_->cancelled = false;
   }
   received.fds.clear();
@@ -457,6 +475,12 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
 
 bool Slot::IsWarm() const {
   return live_->socket.valid() && live_->warm;
+}
+
+Bytes Slot::WaitingMemory() const {
+  std::uint64_t bytes = 0;
+  for (const pid_t pid : {pid_, live_->guest, live_->zygote}) bytes += PrivateBytes(pid);
+  return Bytes(bytes);
 }
 
 Status Slot::NextStep(Start start) {

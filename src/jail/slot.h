@@ -99,6 +99,8 @@ class Slot {
   Result<UniqueFd> OpenDirectory(const std::string& name);
   /// Whether the next run would find its interpreter started.
   bool IsWarm() const;
+  /// What its processes hold for themselves while it waits.
+  Bytes WaitingMemory() const;
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
   /// the slot.
   Status Reset();

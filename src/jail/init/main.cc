@@ -161,7 +161,8 @@ class SlotInit {
       made = MakePod(cold, pod_);
     }
     if (!made.ok) return Answer(made);
-    Send(kServer, Encode(PodReady{pod_.pid, pod_.guest, pod_.warm}), {pod_.socket, pod_.pidfd});
+    const PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
+    Send(kServer, Encode(ready), {pod_.socket, pod_.pidfd});
   }
 
   PodOptions WithWarmStart(PodOptions options) {

@@ -47,7 +47,7 @@ constexpr auto kMembers<NextPod> =
 template <>
 constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into);
 template <>
-constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm);
+constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
 template <>
 constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name);
 template <>

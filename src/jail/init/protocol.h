@@ -209,6 +209,8 @@ struct PodReady {
   std::int32_t guest = 0;
   /// The guest has started already, and waits for its filter with its program.
   bool warm = false;
+  /// The process that it was forked from, if any.
+  std::int32_t zygote = 0;
 };
 
 /// Descriptors of the message, in order: those of ForkFd, then the cgroups as in a NextPod message.

@@ -178,6 +178,8 @@ class Zygote {
   bool Prepare(const WarmStart& warm, bool patient);
   /// Borrowed: where to ask for a guest.
   int socket() const { return socket_; }
+  /// -1 when there is none.
+  pid_t pid() const { return pid_; }
   /// After it did not give one.
   void Stop();
 
