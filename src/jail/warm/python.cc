@@ -34,6 +34,9 @@ POLYBOX_PYTHON void PyErr_Clear();
 POLYBOX_PYTHON long PyLong_AsLong(PyObject*);
 POLYBOX_PYTHON PyObject* PyTuple_New(long);
 POLYBOX_PYTHON int PyTuple_SetItem(PyObject*, long, PyObject*);
+POLYBOX_PYTHON int Py_GetRecursionLimit();
+POLYBOX_PYTHON int Py_EnterRecursiveCall(const char*);
+POLYBOX_PYTHON void Py_LeaveRecursiveCall();
 POLYBOX_PYTHON PyObject* PyExc_SystemExit;
 POLYBOX_PYTHON PyObject* PyExc_KeyboardInterrupt;
 #undef POLYBOX_PYTHON
@@ -80,7 +83,23 @@ End Fail(PyObject* exit_code) {
   PyObject* arguments = PyTuple_New(1);
   PyTuple_SetItem(arguments, 0, value);
   end.code = Call(exit_code, arguments);
+  // What the program's frames hold must find its end before we do.
+  for (PyObject* left : {arguments, type, trace}) {
+    if (left != nullptr) Py_DecRef(left);
+  }
   return end;
+}
+
+/// The calls that have led to us do not count in the program's depth: it may go as deep as ever.
+void ForgetDepth() {
+  // Functions since 3.9; what there was before cannot be called from here.
+  if (Py_EnterRecursiveCall == nullptr || Py_LeaveRecursiveCall == nullptr) return;
+  const int limit = Py_GetRecursionLimit();
+  int left = 0;
+  while (left < limit && Py_EnterRecursiveCall("") == 0) ++left;
+  PyErr_Clear();
+  // Whose limit is another (of C alone, since 3.12) gets all of it back and no more.
+  for (int i = 0; i < limit; ++i) Py_LeaveRecursiveCall();
 }
 
 /// run(path, before, exit_code, threads, functions, finish, ...): called by Python's main() as
@@ -94,6 +113,7 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   // The program found it a moment ago.
   if (file == nullptr) ::_exit(2);
   Call(argument(kBefore), nullptr);
+  ForgetDepth();
   End end;
   PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));
   Py_IncRef(globals);
@@ -109,6 +129,8 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
     ::signal(SIGINT, SIG_DFL);
     ::kill(::getpid(), SIGINT);
   }
+  // As exit() would; what else that does is of no use to a process that ends.
+  std::fflush(nullptr);
   ::_exit(flushed > 0 ? flushed : end.code);
 }
 
