@@ -126,7 +126,7 @@ def check_sense(program, cold):
     assert (cold["exit_code"], cold["signal"]) == (code, program.get("signal")), f"it does not work: {cold}"
     assert program.get("silent") or cold["stdout"] or cold["stderr"], "it shows nothing"
     if program.get("cold") == "interpreter":
-        assert "cold: True" in cold["stdout"] + cold["stderr"], f"it does not say how it started: {cold}"
+        assert "cold: true" in (cold["stdout"] + cold["stderr"]).lower(), f"it does not say how it started: {cold}"
 
 
 def check_same(program, cold, warm):

@@ -77,8 +77,9 @@ Failed BecomeProgram(const Received& received) {
 /// server learns by an end without a start.
 void StartAhead(const WarmStart& warm, int socket, int started) {
   // They are all that it gets of us, at the places where it looks for them.
-  if (::dup2(started, kWarmStarted) < 0 || ::fcntl(socket, F_SETFD, 0) != 0) return;
+  if (::dup2(started, kWarmStarted) < 0 || ::dup2(socket, kWarmSocket) < 0) return;
   if (::chdir(kWarmWork) != 0) return;
+  ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmSocket - 1U, 0U);
   ::syscall(SYS_close_range, kWarmStarted + 1U, ~0U, 0U);
   if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));
 }
@@ -134,7 +135,8 @@ StepResult TakePlace(const Run& run, const std::vector<int>& streams) {
     }
   }
   if (::chdir(run.directory.c_str()) != 0) return StepResult::Failure(Stage::kDirectory, errno);
-  ::setpriority(PRIO_PROCESS, 0, 19);
+  // Its group is it alone, with the threads that an interpreter may have by now.
+  ::setpriority(PRIO_PGRP, 0, 19);
   return SetLimits(run.limits);
 }
 

@@ -62,9 +62,10 @@ inline constexpr std::size_t kMostDescriptors = 64;
 /// Where guests that may reach someone find the proxy that leads there.
 inline constexpr std::uint16_t kEgressPort = 3128;
 
-// What an interpreter that is started ahead finds: see warm/warm.h.
-inline constexpr int kWarmSocket = 3;
-inline constexpr int kWarmStarted = 4;
+// What an interpreter that is started ahead finds: see warm/warm.h. The descriptors are above those
+// that it opens by itself, which are then the same as ever, and in the smallest table of them.
+inline constexpr int kWarmSocket = 62;
+inline constexpr int kWarmStarted = 63;
 inline constexpr const char* kWarmDirectory = "/.warm";
 inline constexpr const char* kWarmLibrary = "/.warm/library";
 inline constexpr const char* kWarmWork = "/sandbox";

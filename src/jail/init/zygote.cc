@@ -31,6 +31,7 @@ void BecomeZygote(int socket, const WarmStart& warm) {
     ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
   }
   if (::dup2(socket, kWarmSocket) < 0 || ::chdir("/") != 0) return;
+  ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmSocket - 1U, 0U);
   ::syscall(SYS_close_range, kWarmSocket + 1U, ~0U, 0U);
   if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));
 }

@@ -21,10 +21,10 @@ State state = State::kNone;
 Fork next_fork = nullptr;
 Read next_read = nullptr;
 Open next_open = nullptr;
-/// The program's path, and what stands for it until it is there; "" and -1 for none. Not a string:
-/// Begin() comes before constructors.
+/// The program's path, or "", and whether something stands for it. Not a string: Begin() comes
+/// before constructors.
 const char* entry = "";
-int entry_fd = -1;
+bool has_placeholder = false;
 int started_fd = init::kWarmStarted;
 
 /// Before main(): from here on nobody sees how we came here.
@@ -47,9 +47,26 @@ __attribute__((constructor)) void Begin() {
   ::_exit(127);
 }
 
-/// The text that read(3) returns; "" when the run cannot be taken over.
+// An interpreter may want to keep its streams from its children.
+class StreamFlags {
+ public:
+  StreamFlags() {
+    for (int fd = 0; fd < kStreams; ++fd) flags_[fd] = ::fcntl(fd, F_GETFD);
+  }
+  void Restore() const {
+    for (int fd = 0; fd < kStreams; ++fd) {
+      if (flags_[fd] > 0) ::fcntl(fd, F_SETFD, flags_[fd]);
+    }
+  }
+
+ private:
+  static constexpr int kStreams = 3;
+  int flags_[kStreams] = {};
+};
+
+/// The text that read(62) returns; "" when the run cannot be taken over.
 std::string TakeOver(const init::Run& run) {
-  if (!run.warm || (entry_fd >= 0 && !TakeEntry(entry, entry_fd))) return "";
+  if (!run.warm || (has_placeholder && !CanFollow(entry))) return "";
   if (!SetArguments(run.argv, run.env)) return "";
   std::string text = std::to_string(run.argv.size()) + '\0';
   for (const std::string& argument : run.argv) text += argument + '\0';
@@ -63,6 +80,7 @@ std::string TakeRun(std::size_t most) {
   init::Run run;
   if (!init::Receive(init::kWarmSocket, received)) ::_exit(127);
   if (!init::Decode(received.bytes, run)) GiveUp({init::Stage::kMessage, EBADMSG, -1});
+  const StreamFlags flags;
   const std::uint64_t one = 1;
   if (::write(started_fd, &one, sizeof one) != sizeof one) ::_exit(127);
   if (const init::StepResult placed = init::TakePlace(run, received.fds); !placed.ok) {
@@ -74,6 +92,7 @@ std::string TakeRun(std::size_t most) {
   }
   ::close(started_fd);
   if (text.empty() || text.size() > most) GiveUp(init::Execute(run.argv, run.env));
+  flags.Restore();
   ::close(init::kWarmSocket);
   return text;
 }
@@ -98,8 +117,8 @@ extern "C" __attribute__((visibility("default"))) int open(const char* path, int
   va_end(rest);
   const bool is_entry = warm::state == warm::State::kZygote && std::strcmp(path, warm::entry) == 0;
   if (!is_entry) return warm::next_open(path, flags, mode);
-  warm::entry_fd = warm::OpenPlaceholder();
-  return warm::entry_fd;
+  warm::has_placeholder = true;
+  return warm::OpenPlaceholder();
 }
 
 extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer,

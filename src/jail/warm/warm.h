@@ -5,12 +5,12 @@
 //
 //   fork()   in a zygote: returns 0 in a process of its own for every pod that asks for one, already
 //            in the pod's namespaces and cgroups and without any rights; never returns in the zygote
-//   read(3)  in such a process, or in one that was started in its pod: waits for the run, takes its
+//   read(62) in such a process, or in one that was started in its pod: waits for the run, takes its
 //            streams, directory, limits, arguments, environment and filter, and returns a text:
 //            the number of arguments, the arguments, then the variables, each with a 0 byte
 //
-//   open()   in a zygote: of the program, which is not there yet, opens a file that becomes it with
-//            the run; one byte can be read before
+//   open()   in a zygote: of the program, which is not there yet, opens what stands for it: a file of
+//            one byte, which `warm.program` replaces by the real one when that is there
 //
 // After that all are the C library's again and the program starts. A run that the interpreter
 // cannot take over replaces it, as if it had never been there. Single-threaded until then but for
@@ -36,7 +36,7 @@ namespace polybox::jail::warm {
 enum class State : std::uint8_t {
   kNone,     ///< The C library's functions are as ever.
   kZygote,   ///< fork() makes guests.
-  kWaiting,  ///< read(3) waits for the run.
+  kWaiting,  ///< read(62) waits for the run.
 };
 
 // fork.cc
@@ -47,9 +47,9 @@ int ServeForks(pid_t (*fork)());
 // entry.cc
 /// A descriptor of what stands for the program.
 int OpenPlaceholder();
-/// It becomes the program at `path`. False when that cannot be, or there is something in it that
-/// an interpreter must see first.
-bool TakeEntry(const char* path, int placeholder);
+/// Whether the program at `path` can come after what stood for it. Not when there is something in it
+/// that an interpreter must see first.
+bool CanFollow(const char* path);
 
 // arguments.cc
 /// While /proc can still be read as one likes: takes note of where things are.
