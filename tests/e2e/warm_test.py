@@ -79,6 +79,7 @@ def normalised(program, result):
 
 
 def warm_runs(server, language):
+    """How many there were, through any door."""
     text = server.ask({"method": "GET", "path": "/metrics"}).text
     counts = re.findall(rf'^polybox_warm_runs_total{{language="{language}",.*}} (\d+)$', text, re.MULTILINE)
     return sum(map(int, counts))

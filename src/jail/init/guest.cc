@@ -78,7 +78,8 @@ Failed BecomeProgram(const Received& received) {
 void StartAhead(const WarmStart& warm, int socket, int started) {
   // They are all that it gets of us, at the places where it looks for them.
   if (::dup2(started, kWarmStarted) < 0 || ::dup2(socket, kWarmSocket) < 0) return;
-  if (::chdir(kWarmWork) != 0) return;
+  // Not where the program will be: what is not there yet must not be looked for and remembered.
+  if (::chdir("/") != 0) return;
   ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmSocket - 1U, 0U);
   ::syscall(SYS_close_range, kWarmStarted + 1U, ~0U, 0U);
   if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));

@@ -68,7 +68,6 @@ inline constexpr int kWarmSocket = 62;
 inline constexpr int kWarmStarted = 63;
 inline constexpr const char* kWarmDirectory = "/.warm";
 inline constexpr const char* kWarmLibrary = "/.warm/library";
-inline constexpr const char* kWarmWork = "/sandbox";
 inline constexpr const char* kWarmVariable = "POLYBOX_WARM";
 
 /// What a step of building the slot's root does.
