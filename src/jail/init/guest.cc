@@ -165,7 +165,8 @@ void WaitAsGuest(int socket, const PodOptions& options, int started) {
   Send(socket, prepared.ok ? Encode(MessageKind::kDone) : Encode(prepared.failed));
   if (prepared.ok && ahead) StartAhead(*options.warm, socket, started);
   Received received;
-  if (prepared.ok && !ahead && Receive(socket, received)) Send(socket, Encode(BecomeProgram(received)));
+  if (prepared.ok && !ahead && Receive(socket, received))
+    Send(socket, Encode(BecomeProgram(received)));
   ::_exit(127);
 }
 
