@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "build_info.h"
 #include "command.h"
@@ -71,11 +73,12 @@ std::string Variable(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-/// "python=numpy", "pandas": a language and its first module, then more of its modules.
+/// "python=numpy,pandas": a language and its first module, then more of its modules.
 Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
   exec::Preloads preloads;
   std::string language;
-  for (const std::string& item : settings.preload) {
+  std::istringstream items(fmt::format("{}", fmt::join(settings.preload, ",")));
+  for (std::string item; std::getline(items, item, ',');) {
     const std::size_t equals = item.find('=');
     if (equals != std::string::npos) language = item.substr(0, equals);
     const exec::Installation* found = catalog.Find(language);

@@ -150,7 +150,9 @@ const std::vector<Setting> kRows = {
      .member = &Settings::preload,
      .scope = Scope::kServer,
      .doc = "Modules that such an interpreter loads ahead where they are installed, besides the "
-            "usual ones: python=numpy,pandas"},
+            "usual ones: python=numpy,pandas; may be given several times",
+     .item = "LANGUAGE=MODULES",
+     .separator = ','},
     {.key = "warm-slots",
      .member = &Settings::warm_slots,
      .scope = Scope::kServer,

@@ -68,7 +68,7 @@ inline constexpr int kWarmStarted = 4;
 inline constexpr const char* kWarmDirectory = "/.warm";
 inline constexpr const char* kWarmLibrary = "/.warm/library";
 inline constexpr const char* kWarmWork = "/sandbox";
-inline constexpr const char* kWarmVariable = "POLYBOX_WARM";
+inline constexpr const char* kWarmVariable = "POLYBOX_AHEAD";
 
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {
