@@ -300,6 +300,13 @@ TEST_F(FullSlot, WhatCannotBePartedIsShownAndNamed) {
             "3145728\ndrivers\n");
 }
 
+TEST_F(FullSlot, NothingIsLeftByASessionHoweverShort) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Shell("echo /tmp/*; : > /tmp/left").out, "/tmp/*\n") << "session " << i;
+    ASSERT_TRUE(slot_->Reset().ok());
+  }
+}
+
 std::size_t CountLines(const char* path) {
   const std::string text = ReadFile(path).value_or("");
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));

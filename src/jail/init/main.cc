@@ -147,6 +147,7 @@ class SlotInit {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
     EndOfPod();
+    DistrustNewScratch(scratch_);
     const PodOptions options = {seccomp_, next, received.fds};
     const StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
     if (!made.ok) return Answer(made);
