@@ -242,6 +242,11 @@ Slot::~Slot() {
   ::kill(pid_, SIGKILL);  // its pod goes with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  // Its init is the last of a pod to go. Cgroups can only be removed when they are empty, and on a
+  // busy machine that takes a while.
+  constexpr int kMostMilliseconds = 5000;
+  pollfd pod = {live_->pidfd.get(), POLLIN, 0};
+  if (live_->pidfd.valid()) ::poll(&pod, 1, kMostMilliseconds);
 }
 
 void Slot::AwaitEnd() const {
