@@ -450,7 +450,7 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
 
 Status Slot::NextStep() {
   // The cgroup must be empty for it: the pod is reaped first.
-  if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
+  if (cgroup_ && cgroup_->Renews()) POLYBOX_RETURN_IF_ERROR(Reap());
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
   POLYBOX_RETURN_IF_ERROR(AskForPod());
   return AwaitPod();
@@ -577,7 +577,7 @@ Status Slot::Reset() {
     return Error::FromErrno("ask for a wipe");
   }
   // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool renews = cgroup_ && cgroup_->capabilities().renews;
+  const bool renews = cgroup_ && cgroup_->Renews();
   if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod());
   POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {

@@ -276,6 +276,9 @@ Status SlotCgroup::SetLimits(const CgroupLimits& limits) {
 Status SlotCgroup::ResetCounters() {
   return control_->ResetCounters();
 }
+bool SlotCgroup::Renews() const {
+  return control_->Renews();
+}
 Status SlotCgroup::NextStep() {
   return control_->NextStep();
 }

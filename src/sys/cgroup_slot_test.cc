@@ -244,6 +244,14 @@ TEST(V1SlotFiles, CountersAreResetOrCountedFromWhereTheyWere) {
   EXPECT_EQ(usage->cpu_user, nanoseconds(9000001)) << "too short for a sample";
 }
 
+TEST(ProcessesAbove, IsUnknownOnlyBelowThatOfALargerRun) {
+  EXPECT_EQ(ProcessesAbove(0, 1), 1);
+  EXPECT_EQ(ProcessesAbove(1, 1), 1) << "no run has fewer";
+  EXPECT_EQ(ProcessesAbove(1, 4), 4);
+  EXPECT_EQ(ProcessesAbove(4, 4), std::nullopt);
+  EXPECT_EQ(ProcessesAbove(4, 5), 5);
+}
+
 TEST(V1SlotFiles, DropsOnlyLeftoversWorthTheTimeAndStartsANewPeriod) {
   FakeSlot fake(kV1Files);
   const auto slot = fake.OpenV1();
