@@ -46,8 +46,9 @@ struct Started {
   UniqueFd socket;
 };
 
-/// Starts the slot init with its end of the socket as descriptor 3.
-Result<Started> StartInit(Grade grade) {
+/// Starts the slot init with its end of the socket as descriptor 3 and the cgroup that it shall
+/// start over in, if there is one, as descriptor 5.
+Result<Started> StartInit(Grade grade, int cgroup) {
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -63,11 +64,13 @@ Result<Started> StartInit(Grade grade) {
   const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
   posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
   posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
+  const UniqueFd high_cgroup(cgroup < 0 ? -1 : ::fcntl(cgroup, F_DUPFD_CLOEXEC, 10));
+  if (cgroup >= 0) posix_spawn_file_actions_adddup2(&actions, high_cgroup.get(), 5);
   // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
   }
-  posix_spawn_file_actions_addclosefrom_np(&actions, 5);
+  posix_spawn_file_actions_addclosefrom_np(&actions, cgroup < 0 ? 5 : 6);
   // What we block (to read it from a descriptor, say) is no business of the guest's.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -87,6 +90,16 @@ Result<Started> StartInit(Grade grade) {
       ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
   if (failed != 0) return Error::FromErrno("start the slot init", failed);
   return Started{pid, std::move(ours)};
+}
+
+/// The slot init that `first` has started in its cgroup, in its own place.
+Result<pid_t> AwaitNewStart(pid_t first, const sys::SlotCgroup& cgroup) {
+  int status = 0;
+  while (::waitpid(first, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status == 0) return cgroup.Starter();
+  const int error = WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+  return Error::FromErrno("start the slot init in its cgroup", error);
 }
 
 Status WriteMap(pid_t pid, const char* file, const std::string& text) {
@@ -266,7 +279,11 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(
         cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
   }
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
+  const int start_in = cgroup ? cgroup->StarterFd() : -1;
+  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade, start_in));
+  if (start_in >= 0) {
+    POLYBOX_ASSIGN_OR_RETURN(started.pid, AwaitNewStart(started.pid, *cgroup));
+  }
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
@@ -283,7 +300,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   }
   if (cgroup_) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
-    POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
+    POLYBOX_RETURN_IF_ERROR(cgroup_->AllowStarter(uid));
   }
   POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
   const Plan& plan = prepared.plan;

@@ -72,11 +72,15 @@ class SlotCgroup {
 
   const CgroupCapabilities& capabilities() const;
 
-  /// Once, before anything runs: lets the process `starter`, which starts the guests and has or
-  /// will have the uid `owner`, clone them into CloneFd(). On v2 the kernel asks who clones, so the
-  /// starter moves beside the guests, outside their limits, and what it has to write to becomes
-  /// its own. On v1 there is nothing to do. Waits for an RCU grace period.
-  Status Adopt(pid_t starter, uid_t owner);
+  /// On v2 the kernel asks who clones into CloneFd(), so whoever starts the guests must be in this
+  /// directory, beside them and outside their limits. It should be cloned into it: to be moved
+  /// there takes an RCU grace period. -1 on v1. Borrowed; it lives as long as this object.
+  int StarterFd() const;
+  /// The one process in there.
+  Result<pid_t> Starter() const;
+  /// Once, before anything runs: what the starter, which has or will have the uid `owner`, has to
+  /// write to becomes its own. On v1 there is nothing to do.
+  Status AllowStarter(uid_t owner);
   /// Writes only what changed. Where a cgroup above allows less processor time, that holds.
   Status SetLimits(const CgroupLimits& limits);
   /// Before a run, when the process that will be the guest already waits inside: figures start at

@@ -35,16 +35,21 @@ using std::chrono::seconds;
 constexpr int kCouldNotJoin = 99;
 constexpr CgroupLimits kRoomy{Bytes::MiB(256), Bytes(0), 32, seconds(1)};
 
+/// fork(), into the v2 cgroup whose directory is open at `cgroup` unless that is -1.
+pid_t ForkInto(int cgroup) {
+  clone_args args{};
+  args.exit_signal = SIGCHLD;
+  if (cgroup >= 0) {
+    args.flags = CLONE_INTO_CGROUP;
+    args.cgroup = static_cast<std::uint64_t>(cgroup);
+  }
+  return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+}
+
 /// Forks into the slot: clone into its v2 directory if it has one, then "0" to each tasks file.
 template <typename Guest>
 pid_t Start(const SlotCgroup& slot, const Guest& guest) {
-  clone_args args{};
-  args.exit_signal = SIGCHLD;
-  if (slot.CloneFd() >= 0) {
-    args.flags = CLONE_INTO_CGROUP;
-    args.cgroup = static_cast<std::uint64_t>(slot.CloneFd());
-  }
-  const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+  const pid_t pid = ForkInto(slot.CloneFd());
   if (pid != 0) return pid;
   for (const int fd : slot.JoinFds()) {
     if (::write(fd, "0", 1) != 1) ::_exit(kCouldNotJoin);
@@ -241,7 +246,7 @@ TEST_F(LiveCgroup, AStarterOfAnotherUserClonesGuestsIntoTheSlot) {
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
   const UniqueFd wait(pipe[0]);
   UniqueFd go(pipe[1]);
-  const pid_t starter = ::fork();
+  const pid_t starter = ForkInto(slot_->StarterFd());
   if (starter == 0) {
     go.reset();
     char byte = 0;
@@ -250,8 +255,9 @@ TEST_F(LiveCgroup, AStarterOfAnotherUserClonesGuestsIntoTheSlot) {
     const int status = RunGuest(*slot_, [] { return 7; });
     ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 97);
   }
-  const Status adopted = slot_->Adopt(starter, kOwner);
-  EXPECT_TRUE(adopted.ok()) << adopted.error().message();
+  const Status allowed = slot_->AllowStarter(kOwner);
+  EXPECT_TRUE(allowed.ok()) << allowed.error().message();
+  EXPECT_EQ(slot_->Starter().value_or(starter), starter);
   go.reset();
   const int status = Wait(starter);
   if (slot_->capabilities().version == CgroupVersion::kV1) return;  // guests join by themselves

@@ -19,7 +19,11 @@ class SlotControl {
   virtual ~SlotControl() = default;
 
   virtual const CgroupCapabilities& capabilities() const = 0;
-  virtual Status Adopt(pid_t /*starter*/, uid_t /*owner*/) { return {}; }
+  virtual int StarterFd() const { return -1; }
+  virtual Result<pid_t> Starter() const {
+    return Error(ErrorKind::kUnavailable, "only on cgroup v2 has the starter a cgroup");
+  }
+  virtual Status AllowStarter(uid_t /*owner*/) { return {}; }
   virtual Status SetLimits(const CgroupLimits& limits) = 0;
   virtual Status ResetCounters() = 0;
   virtual bool Renews() const = 0;

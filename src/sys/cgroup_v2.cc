@@ -32,7 +32,9 @@ class V2Slot : public SlotControl {
   Status Open();
 
   const CgroupCapabilities& capabilities() const override { return capabilities_; }
-  Status Adopt(pid_t starter, uid_t owner) override;
+  int StarterFd() const override { return starter_.fd(); }
+  Result<pid_t> Starter() const override;
+  Status AllowStarter(uid_t owner) override;
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
   bool Renews() const override;
@@ -154,11 +156,15 @@ Status V2Slot::GiveToOwner(const CgroupDirectory& directory) const {
   return Error::FromErrno(fmt::format("give {}/cgroup.procs to uid {}", directory.path(), *owner_));
 }
 
-Status V2Slot::Adopt(pid_t starter, uid_t owner) {
-  owner_ = owner;
+Result<pid_t> V2Slot::Starter() const {
   POLYBOX_ASSIGN_OR_RETURN(const auto processes,
-                           ControlFile::Open(starter_, "cgroup.procs", O_WRONLY));
-  POLYBOX_RETURN_IF_ERROR(processes.Write(std::to_string(starter)));
+                           ControlFile::Open(starter_, "cgroup.procs", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t pid, processes.ReadNumber());
+  return static_cast<pid_t>(pid);
+}
+
+Status V2Slot::AllowStarter(uid_t owner) {
+  owner_ = owner;
   POLYBOX_RETURN_IF_ERROR(GiveToOwner(slot_));
   return GiveToOwner(directory_);
 }
