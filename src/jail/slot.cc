@@ -215,6 +215,16 @@ Status KeepOnOneCpu(pid_t pid) {
   return Error::FromErrno("keep the guest on one processor");
 }
 
+/// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
+/// killed, nobody in a pod is reaped. So that kills the others first.
+void KillAllButInit(int pod) {
+  // Enough even for a busy machine: the kill that follows does not depend on it.
+  constexpr int kMostMilliseconds = 500;
+  ::syscall(SYS_pidfd_send_signal, pod, init::kKillAll, nullptr, 0);
+  pollfd ended = {pod, POLLIN, 0};
+  ::poll(&ended, 1, kMostMilliseconds);
+}
+
 }  // namespace
 
 /// The pod, which a signal may reach from any thread while its guest runs.
@@ -560,6 +570,8 @@ Result<Outcome> Slot::TakeWord(const RunRequest& request) {
 }
 
 Result<Outcome> Slot::Stop(End end) {
+  const bool has_pid_namespace = !home_;
+  if (!cgroup_ && has_pid_namespace) KillAllButInit(live_->pidfd.get());
   ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), SIGKILL, nullptr, 0);
   if (cgroup_) cgroup_->LiftCpuLimit();
   init::Received received;

@@ -70,6 +70,14 @@ void PassOn(int signal) {
   if (guest_pid > 0) ::kill(guest_pid, signal);
 }
 
+volatile sig_atomic_t stopped = 0;
+
+void KillAll(int /*signal*/) {
+  if (::getpid() != 1) return;  // all would be all of the host
+  stopped = 1;
+  ::kill(-1, SIGKILL);
+}
+
 /// PID 1 of the pod from here on: reaps, and says how the guest ended. All that is left in the pod
 /// ends with it.
 [[noreturn]] void ReapUntilGuestEnds(int socket) {
@@ -78,6 +86,8 @@ void PassOn(int signal) {
   do {
     ended = ::waitpid(-1, &status, 0);
   } while (ended != guest_pid && (ended > 0 || errno == EINTR));
+  while (stopped != 0 && (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)) {
+  }
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   Send(socket, Encode(FromUsage(usage, status)));
@@ -119,6 +129,7 @@ pid_t ForkInto(int cgroup) {
   // The guest's cgroups and the host's trees are no business of its init.
   ::syscall(SYS_close_range, kSocket + 1U, ~0U, 0U);
   for (const int signal : kPassedOn) ::signal(signal, PassOn);
+  if (options.in_namespaces) ::signal(kKillAll, KillAll);
   ReapUntilGuestEnds(kSocket);
 }
 

@@ -26,6 +26,7 @@
 // The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ inline constexpr std::size_t kMostDescriptors = 64;
 
 /// Where guests that may reach someone find the proxy that leads there.
 inline constexpr std::uint16_t kEgressPort = 3128;
+
+/// The signal that has a pod's init, where it is PID 1 of a namespace, kill and reap all others in
+/// the pod, and end. A guest that can send it kills nobody but itself.
+inline constexpr int kKillAll = SIGALRM;
 
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {
