@@ -1,14 +1,12 @@
 #include "jail/slot.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
 #include <sched.h>
-#include <spawn.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -19,12 +17,11 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
-#include "base/scope_exit.h"
 #include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
-#include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
 #include "sys/own_tasks.h"
@@ -39,67 +36,6 @@ constexpr unsigned kFirstUid = 0x70000000;
 unsigned SlotUid(unsigned number) {
   const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
   return kFirstUid + server * 256 + (number % 128) * 2;
-}
-
-struct Started {
-  pid_t pid = -1;
-  UniqueFd socket;
-};
-
-/// Starts the slot init with its end of the socket as descriptor 3 and the cgroup that it shall
-/// start over in, if there is one, as descriptor 5.
-Result<Started> StartInit(Grade grade, int cgroup) {
-  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::FromErrno("make a socket for the slot init");
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
-  // Above the numbers that they go to, so that neither overwrites the other.
-  const UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
-  const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
-  posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
-  posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
-  const UniqueFd high_cgroup(cgroup < 0 ? -1 : ::fcntl(cgroup, F_DUPFD_CLOEXEC, 10));
-  if (cgroup >= 0) posix_spawn_file_actions_adddup2(&actions, high_cgroup.get(), 5);
-  // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, cgroup < 0 ? 5 : 6);
-  // What we block (to read it from a descriptor, say) is no business of the guest's.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const ScopeExit destroy_attributes([&] { posix_spawnattr_destroy(&attributes); });
-  sigset_t no_signals;
-  ::sigemptyset(&no_signals);
-  posix_spawnattr_setsigmask(&attributes, &no_signals);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string name = "polybox-slot";
-  std::string argument = "without-namespaces";
-  char* second = HasNamespaces(grade) ? nullptr : argument.data();
-  std::array<char*, 3> argv = {name.data(), second, nullptr};
-  std::array<char*, 1> env = {nullptr};
-  pid_t pid = -1;
-  const std::string path = "/proc/self/fd/4";
-  const int failed =
-      ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
-  if (failed != 0) return Error::FromErrno("start the slot init", failed);
-  return Started{pid, std::move(ours)};
-}
-
-/// The slot init that `first` has started in its cgroup, in its own place.
-Result<pid_t> AwaitNewStart(pid_t first, const sys::SlotCgroup& cgroup) {
-  int status = 0;
-  while (::waitpid(first, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status == 0) return cgroup.Starter();
-  const int error = WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
-  return Error::FromErrno("start the slot init in its cgroup", error);
 }
 
 Status WriteMap(pid_t pid, const char* file, const std::string& text) {
@@ -289,11 +225,8 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(
         cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
   }
-  const int start_in = cgroup ? cgroup->StarterFd() : -1;
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade, start_in));
-  if (start_in >= 0) {
-    POLYBOX_ASSIGN_OR_RETURN(started.pid, AwaitNewStart(started.pid, *cgroup));
-  }
+  POLYBOX_ASSIGN_OR_RETURN(StartedInit started,
+                           StartInit(options.spec.grade, cgroup ? &*cgroup : nullptr));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
