@@ -382,7 +382,7 @@ def main():
     attacks = load()
     broken = broken_rules(attacks)
     chosen = [(category, attack) for category, attack in attacks
-              if NEEDED <= attack.keys() and all(word in f"{category}: {attack['name']}" for word in flags.words)]
+              if NEEDED <= attack.keys() and all(word in f" {category}: {attack['name']}" for word in flags.words)]
     with tempfile.TemporaryDirectory(prefix="polybox-attacks-") as folder:
         os.chmod(folder, 0o755)
         grades = [(grade, missing) for grade, missing in make_grades(folder) if flags.grade in (None, grade.name)]
