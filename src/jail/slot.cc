@@ -1,7 +1,6 @@
 #include "jail/slot.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -9,7 +8,6 @@
 #include <mutex>
 #include <poll.h>
 #include <sched.h>
-#include <spawn.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -20,12 +18,11 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
-#include "base/scope_exit.h"
 #include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
-#include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
 #include "sys/own_tasks.h"
@@ -40,54 +37,6 @@ constexpr unsigned kFirstUid = 0x70000000;
 unsigned SlotUid(unsigned number) {
   const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
   return kFirstUid + server * 256 + (number % 128) * 2;
-}
-
-struct Started {
-  pid_t pid = -1;
-  UniqueFd socket;
-};
-
-/// Starts the slot init with its end of the socket as descriptor 3.
-Result<Started> StartInit(Grade grade) {
-  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::FromErrno("make a socket for the slot init");
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
-  // Above the numbers that they go to, so that neither overwrites the other.
-  const UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
-  const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
-  posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
-  posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
-  // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, 5);
-  // What we block (to read it from a descriptor, say) is no business of the guest's.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const ScopeExit destroy_attributes([&] { posix_spawnattr_destroy(&attributes); });
-  sigset_t no_signals;
-  ::sigemptyset(&no_signals);
-  posix_spawnattr_setsigmask(&attributes, &no_signals);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string name = "polybox-slot";
-  std::string argument = "without-namespaces";
-  char* second = HasNamespaces(grade) ? nullptr : argument.data();
-  std::array<char*, 3> argv = {name.data(), second, nullptr};
-  std::array<char*, 1> env = {nullptr};
-  pid_t pid = -1;
-  const std::string path = "/proc/self/fd/4";
-  const int failed =
-      ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
-  if (failed != 0) return Error::FromErrno("start the slot init", failed);
-  return Started{pid, std::move(ours)};
 }
 
 Status WriteMap(pid_t pid, const char* file, const std::string& text) {
@@ -222,6 +171,16 @@ Status KeepOnOneCpu(pid_t pid) {
   return Error::FromErrno("keep the guest on one processor");
 }
 
+/// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
+/// killed, nobody in a pod is reaped. So that kills the others first.
+void KillAllButInit(int pod) {
+  // Enough even for a busy machine: the kill that follows does not depend on it.
+  constexpr int kMostMilliseconds = 500;
+  ::syscall(SYS_pidfd_send_signal, pod, init::kKillAll, nullptr, 0);
+  pollfd ended = {pod, POLLIN, 0};
+  ::poll(&ended, 1, kMostMilliseconds);
+}
+
 }  // namespace
 
 /// The pod, which a signal may reach from any thread while its guest runs.
@@ -266,6 +225,11 @@ Slot::~Slot() {
   ::kill(pid_, SIGKILL);  // its pod goes with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  // Its init is the last of a pod to go. Cgroups can only be removed when they are empty, and on a
+  // busy machine that takes a while.
+  constexpr int kMostMilliseconds = 5000;
+  pollfd pod = {live_->pidfd.get(), POLLIN, 0};
+  if (live_->pidfd.valid()) ::poll(&pod, 1, kMostMilliseconds);
 }
 
 void Slot::AwaitEnd() const {
@@ -285,7 +249,8 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(
         cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
   }
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
+  POLYBOX_ASSIGN_OR_RETURN(StartedInit started,
+                           StartInit(options.spec.grade, cgroup ? &*cgroup : nullptr));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
@@ -302,7 +267,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   }
   if (cgroup_) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
-    POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
+    POLYBOX_RETURN_IF_ERROR(cgroup_->AllowStarter(uid));
   }
   POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
   const Plan& plan = prepared.plan;
@@ -485,7 +450,7 @@ Bytes Slot::WaitingMemory() const {
 
 Status Slot::NextStep(Start start) {
   // The cgroup must be empty for it: the pod is reaped first.
-  if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
+  if (cgroup_ && cgroup_->Renews()) POLYBOX_RETURN_IF_ERROR(Reap());
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
   POLYBOX_RETURN_IF_ERROR(AskForPod(start));
   return AwaitPod();
@@ -599,6 +564,8 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
 }
 
 Result<Outcome> Slot::Stop(End end) {
+  const bool has_pid_namespace = !home_;
+  if (!cgroup_ && has_pid_namespace) KillAllButInit(live_->pidfd.get());
   ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), SIGKILL, nullptr, 0);
   if (cgroup_) cgroup_->LiftCpuLimit();
   init::Received received;
@@ -633,7 +600,7 @@ Status Slot::Reset() {
     return Error::FromErrno("ask for a wipe");
   }
   // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool renews = cgroup_ && cgroup_->capabilities().renews;
+  const bool renews = cgroup_ && cgroup_->Renews();
   if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
   POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {
