@@ -49,7 +49,7 @@ serve:
 	@tools/start
 
 test:
-	@tools/setup build test all-languages
+	@tools/setup build test all-languages python-tools
 	$(release_tests)
 	$(call build,release,all bench_jail)
 	$(link_binary)
@@ -92,6 +92,7 @@ bench: $(BINARY)
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md
 	$(BINARY) docs languages > docs/languages.md
+	$(BINARY) docs openapi | python3 -m json.tool --indent 1 > docs/openapi.json
 
 PREFIX ?= /usr/local
 install: $(BINARY)
