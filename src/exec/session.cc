@@ -31,6 +31,18 @@ void SetVariable(std::vector<std::string>& env, const std::string& name, const s
   env.push_back(fmt::format("{}={}", name, value));
 }
 
+/// A run that asks for less room than its own files take cannot be given it.
+Status CheckRoom(const std::vector<jail::InputFile>& files, const Overrides& overrides) {
+  constexpr std::uint64_t kPage = 4096;
+  std::uint64_t taken = 0;
+  for (const jail::InputFile& file : files)
+    taken += (file.content.size() + kPage - 1) / kPage * kPage;
+  if (!overrides.disk || Bytes(taken) <= *overrides.disk) return {};
+  return Error(ErrorKind::kInvalid,
+               fmt::format("the files take {} bytes of the disk, of which the run may have {}",
+                           taken, overrides.disk->count()));
+}
+
 /// What a step says, as the request wants it kept.
 class Recorder {
  public:
@@ -128,6 +140,7 @@ Status Session::Run(jail::Slot& slot, Installation installation, Report& report)
   if (!request_.output_directory.empty()) {
     files.push_back({request_.output_directory, "", S_IFDIR | 0755});
   }
+  POLYBOX_RETURN_IF_ERROR(CheckRoom(files, request_.run));
   POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
   if (installation.language.compile && !cancelled_) {
     POLYBOX_ASSIGN_OR_RETURN(report.compile, RunStep(slot, installation, StepKind::kCompile));

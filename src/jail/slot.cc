@@ -216,7 +216,9 @@ Slot::Slot(Slot&& other) noexcept
       shared_(std::move(other.shared_)),
       seccomp_(std::move(other.seccomp_)),
       disk_(other.disk_),
-      inodes_(other.inodes_) {}
+      inodes_(other.inodes_),
+      first_disk_(other.first_disk_),
+      first_inodes_(other.first_inodes_) {}
 
 Slot::~Slot() {
   if (pid_ < 0) return;
@@ -285,8 +287,8 @@ Status Slot::SetUp(const SlotOptions& options) {
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
-  disk_ = options.spec.scratch;
-  inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
+  disk_ = first_disk_ = options.spec.scratch;
+  inodes_ = first_inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
   POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kIfReady));
   return AwaitPod();
 }
@@ -356,7 +358,10 @@ Error Slot::ToError(const std::string& intent, const init::Received& received) c
   }
   const auto index = static_cast<std::size_t>(failed.index);
   const bool known = failed.stage == init::Stage::kOperation && index < steps_.size();
-  return Error(ErrorKind::kSystem, Sentence(failed, known ? steps_[index] : ""));
+  // Files that find no room are too many or too large: their sender's fault.
+  const bool no_room = failed.stage == init::Stage::kFiles && failed.error == ENOSPC;
+  return Error(no_room ? ErrorKind::kInvalid : ErrorKind::kSystem,
+               Sentence(failed, known ? steps_[index] : ""));
 }
 
 Status Slot::AskForPod(Start start) {
@@ -398,6 +403,11 @@ Status Slot::AwaitPod() {
 }
 
 Status Slot::PutFiles(const std::vector<InputFile>& files) {
+  // What the last run was allowed is no business of these.
+  RunLimits first;
+  first.disk = first_disk_;
+  first.inodes = first_inodes_;
+  POLYBOX_RETURN_IF_ERROR(Resize(first));
   const UniqueFd content(::memfd_create("polybox-files", MFD_CLOEXEC));
   if (!content.valid()) return Error::FromErrno("make a memfd for the files");
   init::Files message;
@@ -472,10 +482,12 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   if (cgroup_) {
-    POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = request.limits.memory,
-                                                .swap = request.limits.swap,
-                                                .processes = request.limits.processes,
-                                                .cpu_per_second = request.limits.cpu_per_second}));
+    const Status limited = cgroup_->SetLimits({.memory = request.limits.memory,
+                                               .swap = request.limits.swap,
+                                               .processes = request.limits.processes,
+                                               .cpu_per_second = request.limits.cpu_per_second});
+    if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
+    POLYBOX_RETURN_IF_ERROR(limited);
   }
   if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
   const auto set_running = [&](bool running) {
@@ -579,6 +591,13 @@ Result<Outcome> Slot::Stop(End end) {
   // The kill was ours.
   if (end != End::kSignalled) outcome.signal = 0;
   FillUsage(outcome);
+  return outcome;
+}
+
+Result<Outcome> Slot::EndForWantOfMemory() {
+  POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(End::kOutOfMemory));
+  outcome.signal = SIGKILL;
+  live_->socket.reset();
   return outcome;
 }
 

@@ -152,6 +152,9 @@ class Slot {
   Result<std::optional<Outcome>> TakeWord(const RunRequest& request);
   /// Kills all of the run and says what it used.
   Result<Outcome> Stop(End end);
+  /// What waits for its program needs more memory than it may have: cgroup v1 refuses the limit,
+  /// where v2 would set it and kill.
+  Result<Outcome> EndForWantOfMemory();
   void FillUsage(Outcome& outcome) const;
 
   pid_t pid_ = -1;
@@ -172,6 +175,9 @@ class Slot {
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;
+  /// That which a session begins with.
+  Bytes first_disk_;
+  std::int64_t first_inodes_ = 0;
 };
 
 }  // namespace polybox::jail

@@ -148,6 +148,32 @@ TEST_F(FullSlot, MoreMemoryThanAllowedIsOutOfMemory) {
   EXPECT_LT(*small.outcome.memory_peak, Bytes::MiB(8));
 }
 
+TEST_F(FullSlot, LessMemoryThanAnythingNeedsIsOutOfMemoryToo) {
+  RunLimits limits;
+  limits.memory = Bytes(1);
+  const Ran ran = Shell("true", limits);
+  EXPECT_EQ(ran.outcome.end, End::kOutOfMemory) << ran.err;
+  EXPECT_EQ(ran.outcome.signal, SIGKILL);
+  EXPECT_EQ(Shell("echo on").out, "on\n") << "the slot is as good as new";
+}
+
+TEST_F(FullSlot, WhatOneRunMayWriteDoesNotBoundTheNextSessionsFiles) {
+  RunLimits limits;
+  limits.disk = Bytes(4096);
+  Shell("true", limits);
+  ASSERT_TRUE(slot_->Reset().ok());
+  const std::string content(100000, 'x');
+  const Status put = slot_->PutFiles({{"large", content, 0644}});
+  EXPECT_TRUE(put.ok()) << put.error().message();
+}
+
+TEST_F(FullSlot, FilesThatFindNoRoomAreTheirSendersFault) {
+  const Status put = slot_->PutFiles({{"large", std::string(200U << 20U, 'x'), 0644}});
+  ASSERT_FALSE(put.ok());
+  EXPECT_EQ(put.error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(put.error().message(), "write the files: No space left on device");
+}
+
 TEST_F(FullSlot, AForkBombHitsItsLimit) {
   RunLimits limits;
   limits.processes = 8;

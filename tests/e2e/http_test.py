@@ -41,6 +41,10 @@ def free_port():
         return probe.getsockname()[1]
 
 
+# What every server was asked and answered, for openapi_test.py: (server, method, path, answer).
+ANSWERS = []
+
+
 class Answer:
     def __init__(self, status, headers, body, seconds):
         self.status, self.headers, self.body, self.seconds = status, headers, body, seconds
@@ -78,6 +82,7 @@ class Server:
         atexit.register(self.stop)
         self.await_ready()
         self.health = self.ask({"method": "GET", "path": "/health"}).json()
+        self.document = self.ask({"method": "GET", "path": "/openapi.json"}).body
 
     def await_ready(self):
         deadline = time.monotonic() + START_TIMEOUT
@@ -115,8 +120,10 @@ class Server:
             connection.request(request.get("method", "POST"), request["path"], body, headers,
                                encode_chunked=bool(request.get("chunked")))
             response = connection.getresponse()
-            return Answer(response.status, dict(response.getheaders()), response.read(),
-                          time.monotonic() - started)
+            answer = Answer(response.status, dict(response.getheaders()), response.read(),
+                            time.monotonic() - started)
+            ANSWERS.append((self, request.get("method", "POST"), request["path"], answer))
+            return answer
         finally:
             connection.close()
 
