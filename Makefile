@@ -81,6 +81,7 @@ bench: $(BINARY)
 	$(call build,release,bench_jail)
 	@tests/bench/run
 	@$(RELEASE)/tests/bench/bench_jail
+	@tests/bench/load.py
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md
