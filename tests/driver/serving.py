@@ -176,6 +176,7 @@ class Server:
                 self.process.wait()
 
     def stop(self):
+        """Ends it, and fails when it did not end well."""
         was_running = self.process.poll() is None
         self.end()
         complaint = self.complaint()
@@ -184,6 +185,12 @@ class Server:
         self.log.close()
         self.folder.cleanup()
         assert complaint is None, complaint
+
+    def discard(self):
+        """For one that a test has ended in its own way."""
+        self.end()
+        self.log.close()
+        self.folder.cleanup()
 
     def __enter__(self):
         return self

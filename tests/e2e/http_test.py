@@ -9,7 +9,6 @@ import json
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -290,26 +289,11 @@ def output_is_streamed_as_it_comes(box):
         server.stop()
 
 
-def a_client_that_goes_away_frees_its_place(box):
-    server = Server(["--mode", "shell"], env={"SANDBOX_MAX_CONCURRENT": "1"})
-    try:
-        with socket.create_connection(("127.0.0.1", server.port)) as client:
-            body = json.dumps({"code": "sleep 30", "timeout_seconds": 40}).encode()
-            client.sendall(b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-            time.sleep(0.7)
-        deadline = time.monotonic() + 5
-        while server.ask({"path": "/execute", "json": {"code": "echo"}}).status == 429:
-            assert time.monotonic() < deadline, "the place is still taken"
-            time.sleep(0.1)
-    finally:
-        server.stop()
-
-
 if has_serve():
     collect()
     mode_tests()
     for measured in (load_rises_and_the_next_is_refused, health_answers_while_commands_run,
-                     output_is_streamed_as_it_comes, a_client_that_goes_away_frees_its_place):
+                     output_is_streamed_as_it_comes):
         measured.alone = True
         add_test(measured.__name__, measured)
     add_test("no runtime at all stops the start", no_runtime_at_all)
