@@ -149,7 +149,10 @@ def collect():
         for row in content.get("language", []):
             cases += language_cases(row)
         for case in cases:
-            add_test(f"{file.stem}: {case['name']}", lambda box, case=case, shared=shared: run_case(case, shared))
+            def test(box, case=case, shared=shared):
+                run_case(case, shared)
+            test.timed = "under_ms" in case
+            add_test(f"{file.stem}: {case['name']}", test)
 
 
 # --- What is more than one request and one answer. ---
