@@ -631,6 +631,12 @@ Status Slot::Reset() {
   return AwaitPod();
 }
 
+bool Slot::Alive() const {
+  // Neither has anything to say now but its end.
+  std::array<pollfd, 2> polled = {{{socket_.get(), POLLIN, 0}, {live_->socket.get(), POLLIN, 0}}};
+  return ::poll(polled.data(), polled.size(), 0) == 0;
+}
+
 void Slot::Signal(int number) const {
   const std::lock_guard lock(live_->mutex);
   if (!live_->running) return;

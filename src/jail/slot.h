@@ -105,6 +105,10 @@ class Slot {
   /// the slot.
   Status Reset();
 
+  /// Between sessions: whether its init and the pod of the next run still wait. Whoever ended them
+  /// (an operator, the kernel without memory) did so from outside.
+  bool Alive() const;
+
   /// Sends a signal to the guest that Run() is waiting for, if it is; SIGKILL ends the whole run.
   /// Any thread.
   void Signal(int number) const;

@@ -363,6 +363,18 @@ TEST_F(FullSlot, AStepThatFailsIsNamedAndLeavesNothingBehind) {
   EXPECT_TRUE(Slot::Make(again).ok()) << "its cgroup's name is free again";
 }
 
+TEST_F(FullSlot, IsAliveBetweenSessionsUntilItsInitIsKilled) {
+  EXPECT_TRUE(slot_->Alive());
+  EXPECT_EQ(Shell("echo a").out, "a\n");
+  ASSERT_TRUE(slot_->Reset().ok());
+  EXPECT_TRUE(slot_->Alive());
+  ASSERT_EQ(::kill(slot_->pid(), SIGKILL), 0);
+  for (int i = 0; i < 1000 && slot_->Alive(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(slot_->Alive());
+}
+
 TEST_F(FullSlot, TheHostIsOutOfReach) {
   const Ran ran = Shell(
       "cat /etc/shadow /root/.bashrc; ls /home /var /run /sys; touch /usr/x /x /etc/x; mount -t "
