@@ -9,6 +9,7 @@
 
 #include "build_info.h"
 #include "command.h"
+#include "compiled.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
 #include "exec/package_source.h"
@@ -190,9 +191,12 @@ Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
                            exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
+  const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
+  if (compiled != nullptr) compiled->CleanUp();
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
+  options.compile_cache = compiled.get();
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));

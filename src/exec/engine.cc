@@ -331,7 +331,7 @@ Answer Engine::RunInSlot(Job& job, const std::string& key, const jail::Spec& spe
   Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   place.lease = std::move(taken).value();
-  Session session(job.request);
+  Session session(job.request, options_.compile_cache);
   {
     const std::lock_guard lock(mutex_);
     job.session = &session;

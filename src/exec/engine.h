@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "exec/catalog.h"
 #include "exec/command.h"
+#include "exec/compile_cache.h"
 #include "exec/jail_home.h"
 #include "exec/request.h"
 
@@ -92,6 +93,8 @@ struct EngineOptions {
   Duration idle_time = std::chrono::minutes(1);
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
+  /// Null: compilers always run. Must outlive the engine.
+  CompileCache* compile_cache = nullptr;
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.

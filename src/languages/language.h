@@ -75,6 +75,8 @@ struct Step {
 struct CompileStep : Step {
   /// What it makes in the working directory; empty: whatever is new there.
   std::vector<std::string> produces;
+  /// A program with one of these compiles to something else the next time.
+  std::vector<std::string> changing_words;
 };
 
 struct Packages {
@@ -180,6 +182,8 @@ struct Language {
   Argv lsp;
   std::optional<Grammar> grammar;
   Image image;
+  /// The whole file: part of the name of everything that is made with it.
+  std::string text;
   /// Where it was read from, and the lines of two keys there, for messages.
   std::string file;
   int id_line = 0;

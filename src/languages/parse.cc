@@ -176,6 +176,7 @@ void ReadCompile(Reader& parent, std::optional<CompileStep>& out, const Limits& 
   step.limits = defaults;
   ReadStep(reader, step);
   reader.Read("produces", step.produces, Need::kOptional, CheckTemplate);
+  reader.Read("changing_words", step.changing_words, Need::kOptional, CheckNotEmpty);
   if (reader.present()) out = std::move(step);
 }
 
@@ -382,6 +383,7 @@ Result<Language> ParseLanguage(std::string_view text, const std::string& file,
   schema::Problems problems(file);
   Language language;
   language.file = file;
+  language.text = text;
   {
     Reader reader(table, problems);
     ReadLanguage(reader, language, defaults);
