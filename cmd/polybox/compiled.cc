@@ -15,4 +15,15 @@ std::unique_ptr<exec::CompileCache> OpenCompileCache(const config::Settings& set
   return nullptr;
 }
 
+std::unique_ptr<exec::Preparer> OpenPreparer(const exec::JailHome& home, exec::Preparer::Mode mode,
+                                             const Context& context) {
+  const config::Settings& settings = context.config.settings;
+  if (settings.compile_cache == "off") return nullptr;
+  auto preparer = exec::Preparer::Open(
+      home, {.directory = settings.cache_dir + "/prepared", .mode = mode}, context.log);
+  if (preparer.ok()) return std::move(preparer).value();
+  context.log.Warn("compile steps find nothing ready", {{"reason", preparer.error().message()}});
+  return nullptr;
+}
+
 }  // namespace polybox::cmd

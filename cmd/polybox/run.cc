@@ -203,9 +203,11 @@ class Session {
   }
 
  private:
-  Result<jail::Slot> MakeSlot(const exec::Installation& installation) {
+  Result<jail::Slot> MakeSlot(exec::Installation& installation) {
     POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade_));
     home_.emplace(std::move(home));
+    preparer_ = OpenPreparer(*home_, exec::Preparer::Mode::kLook, context_);
+    if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
     return home_->MakeSlot(exec::SpecFor(installation, grade_), 0);
   }
 
@@ -294,6 +296,7 @@ class Session {
   Grade grade_;
   UniqueFd signals_;
   std::optional<exec::JailHome> home_;
+  std::unique_ptr<exec::Preparer> preparer_;
   jail::RunLimits limits_;
 };
 

@@ -193,10 +193,13 @@ Result<int> Serve(const Context& context) {
                            exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
   const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
   if (compiled != nullptr) compiled->CleanUp();
+  const std::unique_ptr<exec::Preparer> preparer =
+      OpenPreparer(parts.home, exec::Preparer::Mode::kMake, context);
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
   options.compile_cache = compiled.get();
+  options.preparer = preparer.get();
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));

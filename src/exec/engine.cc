@@ -117,7 +117,7 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
 
   Answer Execute(Job& job, Place& place);
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
-  Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
+  Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
                    Report report, const Work& work);
@@ -307,8 +307,11 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   return answer;
 }
 
-Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
-  const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
+Answer Engine::RunProgram(Job& job, const Installation& known, Place& place, Report report) {
+  Installation installation = known;
+  if (options_.preparer != nullptr) installation.prepared = options_.preparer->Get(known);
+  const std::string key = fmt::format("{}:{}:{}", installation.language.id, installation.packages,
+                                      installation.prepared);
   return RunInSlot(job, key, SpecFor(installation, home_.grade()), place, std::move(report),
                    [&](Session& session, jail::Slot& slot, Report& filled) {
                      return session.Run(slot, installation, filled);

@@ -14,6 +14,7 @@
 #include "exec/command.h"
 #include "exec/compile_cache.h"
 #include "exec/jail_home.h"
+#include "exec/preparer.h"
 #include "exec/request.h"
 
 namespace polybox::exec {
@@ -95,6 +96,8 @@ struct EngineOptions {
   PackageSource* packages = nullptr;
   /// Null: compilers always run. Must outlive the engine.
   CompileCache* compile_cache = nullptr;
+  /// Null: compile steps find nothing ready. Must outlive the engine.
+  Preparer* preparer = nullptr;
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.

@@ -72,11 +72,22 @@ struct Step {
   Limits limits;
 };
 
+/// What a compile step finds ready: made once by `command`, then shown read-only.
+struct Preparation {
+  Argv command;
+  /// For the compile step where it is ready; wins over its own.
+  Env env;
+  /// A package set brings it already.
+  bool unless_packages = false;
+  Limits limits;
+};
+
 struct CompileStep : Step {
   /// What it makes in the working directory; empty: whatever is new there.
   std::vector<std::string> produces;
   /// A program with one of these compiles to something else the next time.
   std::vector<std::string> changing_words;
+  std::optional<Preparation> prepare;
 };
 
 struct Packages {
