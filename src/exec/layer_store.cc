@@ -68,7 +68,8 @@ Result<LayerStore::Made> LayerStore::Make(
   POLYBOX_ASSIGN_OR_RETURN(SetLock lock, SetLock::Try(LockPath(key), SetLock::Mode::kAlone));
   Made made;
   made.busy = !lock.held();
-  if (made.busy || IsDirectory(PathOf(key))) return made;
+  made.there = !made.busy && IsDirectory(PathOf(key));
+  if (made.busy || made.there) return made;
   const Result<std::optional<Bytes>> size = MakeAlone(key, lock, fill);
   if (!size.ok() || !*size) {
     ::unlink(LockPath(key).c_str());

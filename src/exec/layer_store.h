@@ -47,6 +47,8 @@ class LayerStore {
   struct Made {
     /// Another process makes or removes it: worth looking again.
     bool busy = false;
+    /// It was there already.
+    bool there = false;
     /// By us, just now.
     bool fresh = false;
     Bytes size;

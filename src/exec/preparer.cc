@@ -53,7 +53,7 @@ std::string Preparer::Get(const Installation& installation) {
     const std::lock_guard lock(mutex_);
     const auto found = ready_.find(*key);
     if (found != ready_.end()) return found->second.path();
-    if (asked_.contains(*key)) return "";
+    if (tried_.contains(*key)) return "";
   }
   return Look(*key, installation);
 }
@@ -65,7 +65,9 @@ std::string Preparer::Look(const std::string& key, const Installation& installat
     const auto [found, added] = ready_.emplace(key, std::move(lease).value());
     return found->second.path();
   }
-  if (options_.mode == Mode::kLook || !asked_.insert(key).second) return "";
+  // The second time: making it would not pay for one program, and would be in its way.
+  const bool again = !asked_.insert(key).second;
+  if (options_.mode == Mode::kLook || !again || !tried_.insert(key).second) return "";
   waiting_.push_back({key, installation});
   if (!thread_.joinable()) {
     thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
@@ -106,8 +108,8 @@ void Preparer::Make(const Job& job, const std::stop_token& stop) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  // Another server's, or ours: whoever asks next finds it. What failed is not tried again.
-  if (made->busy) asked_.erase(job.key);
+  // Another server's will be found when someone asks again. What failed is not tried again.
+  if (made->busy || made->there) tried_.erase(job.key);
   if (!made->fresh) return;
   ready_.emplace(job.key, std::move(made->lease));
   const auto took = std::chrono::steady_clock::now() - begin;

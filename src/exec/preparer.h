@@ -23,7 +23,7 @@ namespace polybox::exec {
 class Preparer {
  public:
   enum class Mode {
-    kMake,  ///< What is missing is made in the background.
+    kMake,  ///< What is asked for twice and not there is made in the background.
     kLook,  ///< Only what is there is used.
   };
 
@@ -72,10 +72,11 @@ class Preparer {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, LayerLease> ready_;
-  /// Those that wait, that are being made, and that could not be made.
   std::deque<Job> waiting_;
   bool busy_ = false;
   std::set<std::string> asked_;
+  /// Those that wait, that are being made, and that could not be made.
+  std::set<std::string> tried_;
   std::jthread thread_;
 };
 
