@@ -1,7 +1,7 @@
 # The commands of polybox. `make serve` and `make test` need nothing but Debian 12 with git and make.
 # They install what is missing (tools/setup says what and why), and running them again costs seconds.
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-unit test-asan test-tsan test-cgroup2 check bench docs install clean
+.PHONY: help serve test test-unit test-asan test-tsan test-cgroup2 fuzz check bench docs install clean
 
 CMAKE := cmake
 # A machine of yours may have more cores than memory for them; JOBS=1 make test is gentle.
@@ -13,6 +13,7 @@ help:
 	@echo 'make serve    install what is needed, build, and start polybox'
 	@echo 'make test     install what the tests need, build, and run every test'
 	@echo 'make test-cgroup2   run the tests of limits and attacks in a virtual machine with cgroup v2'
+	@echo 'make fuzz     fuzz what reads requests (FUZZ_SECONDS=20 each)'
 	@echo 'make check    format, static analysis and layering of the sources'
 	@echo 'make bench    measure, and write docs/benchmarks.md'
 	@echo 'make docs     rewrite the generated pages under docs/'
@@ -48,7 +49,7 @@ serve:
 	@tools/start
 
 test:
-	@tools/setup build test all-languages
+	@tools/setup build test all-languages python-tools
 	$(release_tests)
 	$(call build,release,all bench_jail)
 	$(link_binary)
@@ -66,6 +67,12 @@ test-tsan:
 	@tools/setup build test
 	$(call build,tsan,all)
 	@tools/run-tests tsan
+
+# What reads requests, fed with what nobody would send. CI runs it briefly.
+fuzz:
+	@tools/setup build fuzz
+	$(call build,fuzz,fuzzers)
+	@tools/run-tests fuzz
 
 # The tests of limits and attacks on the unified cgroup hierarchy, in a virtual machine; not part of make test.
 test-cgroup2:
@@ -93,6 +100,7 @@ bench: $(BINARY)
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md
 	$(BINARY) docs languages > docs/languages.md
+	$(BINARY) docs openapi | python3 -m json.tool --indent 1 > docs/openapi.json
 
 PREFIX ?= /usr/local
 install: $(BINARY)

@@ -26,6 +26,9 @@ struct Settings {
   std::string log_format = "auto";
   std::string isolation = "auto";
   std::string min_isolation = "rootless";
+  std::string compile_cache = "on";
+  Bytes compile_cache_size = Bytes::MiB(1024);
+  std::string compile_cache_dir;
 
   std::string listen = "127.0.0.1:8080";
   std::int64_t port = 0;
@@ -38,6 +41,10 @@ struct Settings {
   std::string mode;
   std::int64_t max_concurrent = 0;
   std::int64_t queue = 50;
+  std::string warm = "on";
+  std::vector<std::string> preload;
+  std::int64_t warm_slots = 2;
+  Bytes warm_memory = Bytes::MiB(512);
   std::string python_index;
   std::string node_registry;
   std::string npm_scripts = "off";

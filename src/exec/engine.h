@@ -12,8 +12,11 @@
 #include "base/result.h"
 #include "exec/catalog.h"
 #include "exec/command.h"
+#include "exec/compile_cache.h"
 #include "exec/jail_home.h"
+#include "exec/preparer.h"
 #include "exec/request.h"
+#include "exec/warm.h"
 
 namespace polybox::exec {
 
@@ -90,8 +93,21 @@ struct EngineOptions {
   std::optional<CommandPlace> commands;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
+  /// Interpreters are started ahead of their programs.
+  bool warm = true;
+  /// What they load then, by language id, besides what the language files say.
+  Preloads preloads = {};
+  /// The id of the language of which `kept` slots are always there; "" for none.
+  std::string kept_language = {};
+  std::size_t kept = 0;
+  /// What waiting slots may hold together.
+  Bytes idle_memory = Bytes::MiB(512);
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
+  /// Null: compilers always run. Must outlive the engine.
+  CompileCache* compile_cache = nullptr;
+  /// Null: compile steps find nothing ready. Must outlive the engine.
+  Preparer* preparer = nullptr;
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.

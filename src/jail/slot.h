@@ -47,6 +47,8 @@ struct RunRequest {
   std::string directory = kWorkDirectory;
   RunLimits limits;
   bool one_cpu = false;
+  /// The interpreter that the slot starts ahead can take this program over.
+  bool warm = false;
   /// Borrowed: what the guest gets as its standard streams.
   int stdin_fd = -1;
   int stdout_fd = -1;
@@ -89,12 +91,19 @@ class Slot {
 
   /// Before a run: puts the files into the working directory.
   Status PutFiles(const std::vector<InputFile>& files);
+  /// The same with contents that stand one after the other in `content` (borrowed), from where it
+  /// is now: they are copied by the kernel, not by us.
+  Status PutPacked(const std::vector<init::FileHeader>& files, int content);
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
   /// guest that could not be started is an Outcome.
   Result<Outcome> Run(const RunRequest& request);
   /// A directory in the working directory ("" is that itself), as the last run left it. What a
   /// guest put there is not to be trusted: see sys/guest_tree.h.
   Result<UniqueFd> OpenDirectory(const std::string& name);
+  /// Whether the next run would find its interpreter started.
+  bool IsWarm() const;
+  /// What its processes hold for themselves while it waits.
+  Bytes WaitingMemory() const;
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
   /// the slot.
   Status Reset();
@@ -132,18 +141,29 @@ class Slot {
   void KeepEgress(init::Received& received);
   Error ToError(const std::string& intent, const init::Received& received) const;
   /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
-  Status AskForPod();
+  enum class Start {
+    kCold,
+    kIfReady,  ///< Warm if that takes no time.
+    kWarm,     ///< Warm if it can be had at all.
+  };
+  Status AskForPod(Start start);
   Status AwaitPod();
   /// Makes room for a second step of the same session.
-  Status NextStep();
+  Status NextStep(Start start);
   Status Resize(const RunLimits& limits);
+  /// The last session may have had less room than these files need.
+  Status MakeRoomFor(const std::vector<init::FileHeader>& files);
   /// Kills what is left of the run that ended.
   Status Reap();
-  /// Hands the program over and waits for its end.
-  Result<Outcome> RunInPod(const RunRequest& request);
-  Result<Outcome> TakeWord(const RunRequest& request);
+  /// Hands the program over and waits for its end. Nothing when the interpreter that was started
+  /// ahead has ended before it took the program.
+  Result<std::optional<Outcome>> RunInPod(const RunRequest& request);
+  Result<std::optional<Outcome>> TakeWord(const RunRequest& request);
   /// Kills all of the run and says what it used.
   Result<Outcome> Stop(End end);
+  /// What waits for its program needs more memory than it may have: cgroup v1 refuses the limit,
+  /// where v2 would set it and kill.
+  Result<Outcome> EndForWantOfMemory();
   void FillUsage(Outcome& outcome) const;
 
   pid_t pid_ = -1;
@@ -159,9 +179,14 @@ class Slot {
   /// For naming the step that failed.
   std::vector<std::string> steps_;
   std::vector<std::string> shared_;
+  /// What warm guests get with their program.
+  std::string seccomp_;
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;
+  /// That which a session begins with.
+  Bytes first_disk_;
+  std::int64_t first_inodes_ = 0;
 };
 
 }  // namespace polybox::jail

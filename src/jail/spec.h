@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "jail/grade.h"
+#include "jail/init/protocol.h"
 
 namespace polybox::jail {
 
@@ -16,6 +17,9 @@ namespace polybox::jail {
 inline constexpr const char* kWorkDirectory = "/sandbox";
 /// Where the package set of a language is shown.
 inline constexpr const char* kPackagesDirectory = "/packages";
+
+/// Where compilers find what was made ready for them.
+inline constexpr const char* kPreparedDirectory = "/prepared";
 
 /// Where a guest finds things.
 struct Places {
@@ -36,6 +40,14 @@ struct Tree {
   bool writable = false;
 
   bool operator==(const Tree&) const = default;
+};
+
+/// An interpreter that is started ahead of its program.
+struct Warm {
+  init::WarmStart start;
+  /// Where it finds the lines in its own language that drive it (warm/warm.h), and those.
+  std::string file;
+  std::string program;
 };
 
 struct Spec {
@@ -60,6 +72,8 @@ struct Spec {
   /// The working directory, /tmp and /dev/shm each.
   Bytes scratch = Bytes::MiB(64);
   std::uint64_t scratch_inodes = 32768;
+  /// Only where there are namespaces; nothing without a kind.
+  Warm warm = {};
 };
 
 /// The trees and links that every guest needs to run programs of this host: /usr with its links,

@@ -72,9 +72,22 @@ struct Step {
   Limits limits;
 };
 
+/// What a compile step finds ready: made once by `command`, then shown read-only.
+struct Preparation {
+  Argv command;
+  /// For the compile step where it is ready; wins over its own.
+  Env env;
+  /// A package set brings it already.
+  bool unless_packages = false;
+  Limits limits;
+};
+
 struct CompileStep : Step {
   /// What it makes in the working directory; empty: whatever is new there.
   std::vector<std::string> produces;
+  /// A program with one of these compiles to something else the next time.
+  std::vector<std::string> changing_words;
+  std::optional<Preparation> prepare;
 };
 
 struct Packages {
@@ -109,6 +122,12 @@ enum class WarmKind { kExec, kZygote, kPrestart };
 struct Warm {
   WarmKind kind = WarmKind::kExec;
   std::vector<std::string> preload;
+  /// Starts the interpreter ahead; {warm} is `program`, and the preloads are its last arguments.
+  Argv command = {};
+  /// In the language itself: what it does until there is a program (jail/warm/warm.h).
+  std::string program = {};
+  /// Beginnings of names of variables that an interpreter looks at once, when it starts.
+  std::vector<std::string> early_env = {};
 };
 
 /// One verification command and what its exit codes mean; any other code is the tool's own failure.
@@ -180,6 +199,8 @@ struct Language {
   Argv lsp;
   std::optional<Grammar> grammar;
   Image image;
+  /// The whole file: part of the name of everything that is made with it.
+  std::string text;
   /// Where it was read from, and the lines of two keys there, for messages.
   std::string file;
   int id_line = 0;

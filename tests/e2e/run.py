@@ -124,6 +124,7 @@ def collect():
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
         module.Skip = Skip
+        sys.modules[file.stem] = module  # so that a later one can look at what it did
         spec.loader.exec_module(module)
         for name, function in vars(module).items():
             if name.startswith("test_"):
