@@ -40,7 +40,8 @@ def table(name):
 class Wanted:
     def __init__(self, arguments):
         flags = [word for word in arguments if word.startswith("--")]
-        self.serve = [flag.removeprefix("--serve=") for flag in flags if flag.startswith("--serve=")]
+        self.serve = tomllib.loads((HERE / "contestants.toml").read_text())["server"]["args"]
+        self.serve += [flag.removeprefix("--serve=") for flag in flags if flag.startswith("--serve=")]
         unknown = [flag for flag in flags if flag not in ("--quick", "--write") and not flag.startswith("--serve=")]
         self.write, self.effort = "--write" in flags, measure.QUICK if "--quick" in flags else measure.WHOLE
         words = {word for word in arguments if not word.startswith("--")}
