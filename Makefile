@@ -56,11 +56,17 @@ test:
 	@$(BINARY) preinstall
 	@tools/run-tests release e2e layering attacks soak
 
-# The unit tests under the sanitizers; CI runs both.
-test-asan test-tsan: test-%:
+# The unit tests under the sanitizers; CI runs both. With asan the requests of the end-to-end tests as well.
+test-asan:
+	@tools/setup build test all-languages
+	$(call build,asan,all)
+	@build/asan/cmd/polybox/polybox preinstall
+	@tools/run-tests asan e2e-asan
+
+test-tsan:
 	@tools/setup build test
-	$(call build,$*,all)
-	@tools/run-tests $*
+	$(call build,tsan,all)
+	@tools/run-tests tsan
 
 # What reads requests, fed with what nobody would send. CI runs it briefly.
 fuzz:
@@ -88,6 +94,7 @@ bench: $(BINARY)
 	$(call build,release,bench_jail)
 	@tests/bench/run
 	@$(RELEASE)/tests/bench/bench_jail
+	@tests/bench/load.py
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md

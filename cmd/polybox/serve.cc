@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "build_info.h"
 #include "command.h"
@@ -69,6 +71,27 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
 std::string Variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? "" : value;
+}
+
+/// "python=numpy,pandas": a language and its first module, then more of its modules.
+Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
+  exec::Preloads preloads;
+  std::string language;
+  std::istringstream items(fmt::format("{}", fmt::join(settings.preload, ",")));
+  for (std::string item; std::getline(items, item, ',');) {
+    const std::size_t equals = item.find('=');
+    if (equals != std::string::npos) language = item.substr(0, equals);
+    const exec::Installation* found = catalog.Find(language);
+    if (found == nullptr || found->language.warm.kind != languages::WarmKind::kZygote) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("preload: \"{}\" names no language here that loads modules ahead",
+                               item))
+          .WithFix("write it like python=numpy,pandas");
+    }
+    preloads[found->language.id].push_back(
+        equals == std::string::npos ? item : item.substr(equals + 1));
+  }
+  return preloads;
 }
 
 exec::PackageSourceOptions PackagesOf(const Settings& settings) {
@@ -193,10 +216,16 @@ Result<int> Serve(const Context& context) {
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
+  options.warm = settings.warm == "on";
+  POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
+  options.kept_language = parts.mode.language;
+  options.kept = static_cast<std::size_t>(settings.warm_slots);
+  options.idle_memory = settings.warm_memory;
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
+  // Before the engine, whose end counts what it cancels.
+  obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));
-  obs::Metrics metrics;
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);

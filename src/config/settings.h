@@ -38,6 +38,10 @@ struct Settings {
   std::string mode;
   std::int64_t max_concurrent = 0;
   std::int64_t queue = 50;
+  std::string warm = "on";
+  std::vector<std::string> preload;
+  std::int64_t warm_slots = 2;
+  Bytes warm_memory = Bytes::MiB(512);
   std::string python_index;
   std::string node_registry;
   std::string npm_scripts = "off";

@@ -52,7 +52,13 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         home_(home),
         options_(std::move(options)),
         admission_(options_.lanes),
-        pool_(home, Places()) {
+        pool_(home, {.most = Places(),
+                     .memory = options_.idle_memory,
+                     .kept_key = KeyOf(options_.kept_language),
+                     .kept = options_.kept}) {
+    for (const Installation& known : catalog.available()) {
+      installations_.emplace(known.language.id, WithWarmStart(known));
+    }
     // One more than can run: a slot is made ready for the next while its successor already runs.
     for (std::size_t i = 0; i <= Places(); ++i) {
       threads_.emplace_back([this](const std::stop_token& stop) { TakeJobs(stop); });
@@ -102,6 +108,13 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
     return static_cast<std::size_t>(places);
   }
 
+  /// Slots with the same key show the same.
+  static std::string KeyOf(const std::string& language, const std::string& packages = "") {
+    return fmt::format("{}:{}", language, packages);
+  }
+
+  /// Makes the slots that are always there, before anyone asks.
+  void MakeKept();
   void TakeJobs(const std::stop_token& stop);
   /// Ends those who wait too long, and slots that nobody needs.
   void KeepTime(const std::stop_token& stop);
@@ -119,8 +132,10 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
   Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
-  Answer RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
+  Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
+  /// `known` with the interpreter that its slots start ahead.
+  Installation WithWarmStart(const Installation& known) const;
 
   const Catalog& catalog_;
   const JailHome& home_;
@@ -137,6 +152,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   /// Since the one who keeps the time last looked.
   bool newcomer_ = false;
   SlotPool pool_;
+  /// By language id, for those without packages.
+  std::map<std::string, Installation> installations_;
   std::vector<std::jthread> threads_;
 };
 
@@ -230,7 +247,22 @@ void Engine::TakeJobs(const std::stop_token& stop) {
   }
 }
 
+void Engine::MakeKept() {
+  const auto found = installations_.find(options_.kept_language);
+  if (found == installations_.end()) return;
+  const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
+  std::vector<std::unique_ptr<SlotPool::Lease>> made;
+  for (std::size_t i = 0; i < options_.kept; ++i) {
+    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeyOf(options_.kept_language), spec);
+    // Whoever asks for it will see why.
+    if (!lease.ok()) break;
+    made.push_back(std::move(lease).value());
+  }
+  for (std::unique_ptr<SlotPool::Lease>& lease : made) pool_.Give(std::move(lease));
+}
+
 void Engine::KeepTime(const std::stop_token& stop) {
+  MakeKept();
   while (!stop.stop_requested()) {
     std::vector<std::pair<Admission::Id, std::shared_ptr<Job>>> expired;
     {
@@ -274,7 +306,7 @@ Answer Engine::Execute(Job& job, Place& place) {
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
   if (job.request.requirements.empty() || !TakesRequirements(known->language)) {
-    return RunProgram(job, *known, place, std::move(report));
+    return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
   }
   return ExecuteWithPackages(job, *known, place, std::move(report));
 }
@@ -301,33 +333,41 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   }
   Installation with_set = known;
   with_set.packages = set->directory;
-  Answer answer = RunProgram(job, with_set, place, std::move(report));
+  Answer answer = RunProgram(job, WithWarmStart(with_set), place, std::move(report));
   // The slot will wait for the next who wants this set.
   if (place.lease != nullptr) place.lease->shown = set->lease;
   return answer;
 }
 
+Installation Engine::WithWarmStart(const Installation& known) const {
+  Installation installation = known;
+  const bool possible = options_.warm && jail::HasNamespaces(home_.grade());
+  if (possible) installation.warm = WarmFor(installation, options_.preloads);
+  return installation;
+}
+
 Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
-  const std::string key = fmt::format("{}:{}", installation.language.id, installation.packages);
-  return RunInSlot(job, key, SpecFor(installation, home_.grade()), place, std::move(report),
-                   [&](Session& session, jail::Slot& slot, Report& filled) {
-                     return session.Run(slot, installation, filled);
-                   });
+  const std::string key = KeyOf(installation.language.id, installation.packages);
+  return RunInSlot(
+      job, key, [&] { return SpecFor(installation, home_.grade()); }, place, std::move(report),
+      [&](Session& session, jail::Slot& slot, Report& filled) {
+        return session.Run(slot, installation, filled);
+      });
 }
 
 Answer Engine::RunCommand(Job& job, Place& place, Report report) {
   if (!options_.commands) return Refused(RefusalKind::kUnavailable, "there are no commands here");
   const jail::Grade grade = home_.grade();
-  return RunInSlot(job, "command", CommandSpec(*options_.commands, catalog_, grade), place,
-                   std::move(report), [&](Session& session, jail::Slot& slot, Report& filled) {
-                     return session.RunCommand(
-                         slot, CommandRun(*options_.commands, catalog_, grade, job.request.command),
-                         filled);
-                   });
+  return RunInSlot(
+      job, "command", [&] { return CommandSpec(*options_.commands, catalog_, grade); }, place,
+      std::move(report), [&](Session& session, jail::Slot& slot, Report& filled) {
+        return session.RunCommand(
+            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command), filled);
+      });
 }
 
-Answer Engine::RunInSlot(Job& job, const std::string& key, const jail::Spec& spec, Place& place,
-                         Report report, const Work& work) {
+Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec,
+                         Place& place, Report report, const Work& work) {
   Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   place.lease = std::move(taken).value();

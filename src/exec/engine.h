@@ -14,6 +14,7 @@
 #include "exec/command.h"
 #include "exec/jail_home.h"
 #include "exec/request.h"
+#include "exec/warm.h"
 
 namespace polybox::exec {
 
@@ -90,6 +91,15 @@ struct EngineOptions {
   std::optional<CommandPlace> commands;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
+  /// Interpreters are started ahead of their programs.
+  bool warm = true;
+  /// What they load then, by language id, besides what the language files say.
+  Preloads preloads = {};
+  /// The id of the language of which `kept` slots are always there; "" for none.
+  std::string kept_language = {};
+  std::size_t kept = 0;
+  /// What waiting slots may hold together.
+  Bytes idle_memory = Bytes::MiB(512);
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
 };

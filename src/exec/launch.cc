@@ -92,6 +92,7 @@ jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
   jail::Spec spec = jail::HostSpec();
   spec.grade = grade;
   spec.egress = installation.egress;
+  spec.warm = installation.warm;
   for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
   const Language& language = installation.language;
   Bytes disk = language.run.limits.disk;

@@ -27,6 +27,8 @@ struct Installation {
   std::string packages;
   /// As the slot says it, once there is one.
   jail::Places places = {};
+  /// The interpreter that its slots start ahead; of kind kNone for none.
+  jail::Warm warm = {};
   /// Its guests get the egress proxy, with an operator's list of hosts: see net/egress_proxy.h.
   bool egress = false;
 };

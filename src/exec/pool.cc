@@ -26,12 +26,15 @@ unsigned SlotPool::TakeNumber() {
 }
 
 Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
-                                                        const jail::Spec& spec) {
-  if (std::unique_ptr<Lease> idle = TakeIdle(key)) return idle;
+                                                        const MakeSpec& spec) {
+  while (std::unique_ptr<Lease> idle = TakeIdle(key)) {
+    if (idle->slot->Alive()) return idle;
+    Drop(std::move(idle));
+  }
   auto lease = std::make_unique<Lease>();
   lease->key = key;
   lease->number = TakeNumber();
-  Result<jail::Slot> slot = home_.MakeSlot(spec, lease->number);
+  Result<jail::Slot> slot = home_.MakeSlot(spec(), lease->number);
   if (!slot.ok()) {
     Drop(std::move(lease));
     return slot.error();
@@ -47,18 +50,48 @@ void SlotPool::Drop(std::unique_ptr<Lease> lease) {
   numbers_.erase(number);
 }
 
+std::size_t SlotPool::CountIdle(const std::string& key) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(idle_, [&](const Idle& idle) { return idle.lease->key == key; }));
+}
+
+bool SlotPool::IsTooMuch() const {
+  std::uint64_t memory = 0;
+  for (const Idle& idle : idle_) memory += idle.lease->memory.count();
+  return idle_.size() > limits_.most || memory > limits_.memory.count();
+}
+
+std::unique_ptr<SlotPool::Lease> SlotPool::TakeSurplus() {
+  auto found = idle_.end();
+  std::size_t most = 0;
+  for (auto at = idle_.begin(); at != idle_.end(); ++at) {
+    const std::string& key = at->lease->key;
+    const std::size_t count = CountIdle(key);
+    const bool must_stay = key == limits_.kept_key && count <= limits_.kept;
+    if (must_stay || count <= most) continue;
+    found = at;
+    most = count;
+  }
+  if (found == idle_.end()) return nullptr;
+  std::unique_ptr<Lease> surplus = std::move(found->lease);
+  idle_.erase(found);
+  return surplus;
+}
+
 void SlotPool::Give(std::unique_ptr<Lease> lease) {
   if (!lease->slot->Reset().ok()) return Drop(std::move(lease));
-  std::unique_ptr<Lease> surplus;
+  lease->memory = lease->slot->WaitingMemory();
+  std::vector<std::unique_ptr<Lease>> surplus;
   {
     const std::lock_guard lock(mutex_);
     idle_.push_back({std::move(lease), std::chrono::steady_clock::now()});
-    if (idle_.size() > most_idle_) {
-      surplus = std::move(idle_.front().lease);
-      idle_.pop_front();
+    while (IsTooMuch()) {
+      std::unique_ptr<Lease> one = TakeSurplus();
+      if (one == nullptr) break;
+      surplus.push_back(std::move(one));
     }
   }
-  if (surplus != nullptr) Drop(std::move(surplus));
+  for (std::unique_ptr<Lease>& one : surplus) Drop(std::move(one));
 }
 
 void SlotPool::DropIdle(std::chrono::steady_clock::duration time) {
@@ -66,9 +99,14 @@ void SlotPool::DropIdle(std::chrono::steady_clock::duration time) {
   std::vector<std::unique_ptr<Lease>> old;
   {
     const std::lock_guard lock(mutex_);
-    while (!idle_.empty() && idle_.front().since <= before) {
-      old.push_back(std::move(idle_.front().lease));
-      idle_.pop_front();
+    for (auto at = idle_.begin(); at != idle_.end() && at->since <= before;) {
+      const std::string& key = at->lease->key;
+      if (key == limits_.kept_key && CountIdle(key) <= limits_.kept) {
+        ++at;
+        continue;
+      }
+      old.push_back(std::move(at->lease));
+      at = idle_.erase(at);
     }
   }
   for (std::unique_ptr<Lease>& lease : old) Drop(std::move(lease));

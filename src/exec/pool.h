@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,18 @@ namespace polybox::exec {
 
 class SlotPool {
  public:
-  /// `home` must outlive the pool. At most `most_idle` slots wait.
-  SlotPool(const JailHome& home, std::size_t most_idle) : home_(home), most_idle_(most_idle) {}
+  /// Of slots that wait for work.
+  struct Limits {
+    std::size_t most = 0;
+    /// Of all their processes.
+    Bytes memory;
+    /// Slots with this key are never fewer than that for lack of work.
+    std::string kept_key = {};
+    std::size_t kept = 0;
+  };
+
+  /// `home` must outlive the pool.
+  SlotPool(const JailHome& home, Limits limits) : home_(home), limits_(std::move(limits)) {}
 
   struct Lease {
     /// Slots with the same key show the same.
@@ -27,10 +38,15 @@ class SlotPool {
     /// What it shows stays there for as long as this does; null for what stays anyway.
     std::shared_ptr<void> shown;
     std::optional<jail::Slot> slot;
+    /// What it holds while it waits.
+    Bytes memory = {};
   };
 
+  /// What a slot shows, asked for when there must be a new one.
+  using MakeSpec = std::function<jail::Spec()>;
+
   /// A slot that is ready for a session. A new one ends when the calling thread does.
-  Result<std::unique_ptr<Lease>> Take(const std::string& key, const jail::Spec& spec);
+  Result<std::unique_ptr<Lease>> Take(const std::string& key, const MakeSpec& spec);
   /// After a session: made ready for the next, off the request's path. A slot that cannot be is
   /// replaced by none.
   void Give(std::unique_ptr<Lease> lease);
@@ -45,11 +61,18 @@ class SlotPool {
     std::chrono::steady_clock::time_point since;
   };
 
+  /// The one that was used last; null when none waits.
   std::unique_ptr<Lease> TakeIdle(const std::string& key);
   unsigned TakeNumber();
+  /// These with the mutex held.
+  std::size_t CountIdle(const std::string& key) const;
+  bool IsTooMuch() const;
+  /// The longest-waiting of those that there are most of: a burst in one language costs the others
+  /// nothing. Null when all must stay.
+  std::unique_ptr<Lease> TakeSurplus();
 
   const JailHome& home_;
-  const std::size_t most_idle_;
+  const Limits limits_;
   std::mutex mutex_;
   /// The longest-waiting first.
   std::list<Idle> idle_;

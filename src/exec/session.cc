@@ -8,6 +8,7 @@
 #include "exec/capture.h"
 #include "exec/collect.h"
 #include "exec/streams.h"
+#include "exec/warm.h"
 
 namespace polybox::exec {
 namespace {
@@ -93,6 +94,7 @@ Result<StepReport> Session::RunStep(jail::Slot& slot, const Installation& instal
                   fmt::format("{}/{}", installation.places.work, request_.output_directory));
     }
   }
+  run.warm = is_run && TakesOver(installation, run);
   return Perform(slot, kind, std::move(run), overrides.output.value_or(step.limits.output));
 }
 
@@ -147,6 +149,7 @@ Status Session::Run(jail::Slot& slot, Installation installation, Report& report)
   }
   if (cancelled_) return {};
   POLYBOX_ASSIGN_OR_RETURN(report.run, RunStep(slot, installation, StepKind::kRun));
+  report.warm = report.run->outcome.warm;
   return request_.output_directory.empty() || cancelled_ ? Status() : Collect(slot, report);
 }
 

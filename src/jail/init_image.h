@@ -1,4 +1,5 @@
-// The slot init, as compiled into this binary: a static executable of its own.
+// The slot init and the warm library, as compiled into this binary: a static executable and a
+// shared library of their own.
 #pragma once
 
 #include <string_view>
@@ -13,5 +14,8 @@ std::string_view InitImage();
 /// A sealed memfd that holds it, to execute from: nobody can change it, and no file of the host is
 /// involved. One serves all slots.
 Result<UniqueFd> InitExecutable();
+
+/// The same for the warm library (warm/warm.h), to copy from.
+Result<UniqueFd> WarmLibrary();
 
 }  // namespace polybox::jail

@@ -40,6 +40,8 @@ struct Outcome {
   std::int64_t oom_kills = 0;
   /// kSetupFailed: which step, and why.
   std::string setup_failure;
+  /// The interpreter had started before there was a program.
+  bool warm = false;
 };
 
 /// "SIGKILL"; "" for 0.

@@ -65,7 +65,7 @@ Operation Make(OperationKind kind, std::string target = "", std::string source =
   return operation;
 }
 
-Operation SmallFile(const char* target, const char* content) {
+Operation SmallFile(const std::string& target, const std::string& content) {
   Operation operation = Make(OperationKind::kFile, target, content);
   operation.mode = 0644;
   return operation;
@@ -135,6 +135,16 @@ void AddSmallFiles(Plan& plan) {
   plan.operations.push_back(SmallFile("etc/hostname", "sandbox\n"));
 }
 
+void AddWarmStart(const Spec& spec, Plan& plan) {
+  if (spec.warm.start.kind == init::WarmKind::kNone) return;
+  plan.operations.push_back(SmallFile(Relative(spec.warm.file), spec.warm.program));
+  Operation library = Make(OperationKind::kCopy, Relative(init::kWarmLibrary));
+  library.tree = static_cast<std::int32_t>(plan.trees.size() + (plan.devices.empty() ? 0 : 1));
+  library.mode = 0644;
+  plan.operations.push_back(std::move(library));
+  plan.warm_library = true;
+}
+
 void AddDevices(Plan& plan) {
   const std::pair<const char*, const char*> links[] = {{"dev/fd", "/proc/self/fd"},
                                                        {"dev/stdin", "/proc/self/fd/0"},
@@ -172,6 +182,7 @@ Plan MakePlan(const Spec& spec) {
     plan.operations.push_back(Make(OperationKind::kSymlink, Relative(target), source));
   }
   AddSmallFiles(plan);
+  AddWarmStart(spec, plan);
   AddDevices(plan);
   AddScratch(spec, plan);
   plan.operations.push_back(Make(OperationKind::kHostName, "", "sandbox"));
@@ -214,6 +225,8 @@ std::string Describe(const Operation& operation) {
       return "loopback with the egress listener";
     case OperationKind::kStage:
       return fmt::format("stage {} of its own", operation.target);
+    case OperationKind::kCopy:
+      return fmt::format("copy /{}", operation.target);
   }
   return "unknown";
 }

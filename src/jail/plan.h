@@ -19,6 +19,8 @@ struct Plan {
   std::vector<init::PathRule> rules;
   /// Host paths of the devices to make anew and to send along after the trees, all in one.
   std::vector<std::string> devices;
+  /// The warm library goes along after all these.
+  bool warm_library = false;
 };
 
 Plan MakePlan(const Spec& spec);

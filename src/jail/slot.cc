@@ -1,14 +1,13 @@
 #include "jail/slot.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
 #include <sched.h>
-#include <spawn.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -19,12 +18,11 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
-#include "base/scope_exit.h"
 #include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
-#include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
 #include "sys/own_tasks.h"
@@ -39,54 +37,6 @@ constexpr unsigned kFirstUid = 0x70000000;
 unsigned SlotUid(unsigned number) {
   const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
   return kFirstUid + server * 256 + (number % 128) * 2;
-}
-
-struct Started {
-  pid_t pid = -1;
-  UniqueFd socket;
-};
-
-/// Starts the slot init with its end of the socket as descriptor 3.
-Result<Started> StartInit(Grade grade) {
-  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::FromErrno("make a socket for the slot init");
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
-  // Above the numbers that they go to, so that neither overwrites the other.
-  const UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
-  const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
-  posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
-  posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
-  // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, 5);
-  // What we block (to read it from a descriptor, say) is no business of the guest's.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const ScopeExit destroy_attributes([&] { posix_spawnattr_destroy(&attributes); });
-  sigset_t no_signals;
-  ::sigemptyset(&no_signals);
-  posix_spawnattr_setsigmask(&attributes, &no_signals);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string name = "polybox-slot";
-  std::string argument = "without-namespaces";
-  char* second = HasNamespaces(grade) ? nullptr : argument.data();
-  std::array<char*, 3> argv = {name.data(), second, nullptr};
-  std::array<char*, 1> env = {nullptr};
-  pid_t pid = -1;
-  const std::string path = "/proc/self/fd/4";
-  const int failed =
-      ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
-  if (failed != 0) return Error::FromErrno("start the slot init", failed);
-  return Started{pid, std::move(ours)};
 }
 
 Status WriteMap(pid_t pid, const char* file, const std::string& text) {
@@ -142,6 +92,10 @@ Result<Prepared> Prepare(Spec spec) {
     prepared.trees.push_back(std::move(fd));
   }
   if (devices.valid()) prepared.trees.push_back(std::move(devices));
+  if (prepared.plan.warm_library) {
+    POLYBOX_ASSIGN_OR_RETURN(UniqueFd library, WarmLibrary());
+    prepared.trees.push_back(std::move(library));
+  }
   return prepared;
 }
 
@@ -193,6 +147,21 @@ Outcome FromEnded(const init::Ended& ended) {
   return outcome;
 }
 
+/// What the process holds and shares with no file; nothing when there is no such process.
+std::uint64_t PrivateBytes(pid_t pid) {
+  if (pid <= 0) return 0;
+  const std::string text = ReadFile(fmt::format("/proc/{}/statm", pid)).value_or("");
+  std::uint64_t pages[3] = {};
+  std::size_t at = 0;
+  for (std::uint64_t& count : pages) {
+    count = std::strtoull(text.c_str() + at, nullptr, 10);
+    at = std::min(text.size(), text.find(' ', at + 1));
+  }
+  const auto [size, resident, shared] = pages;
+  return (resident - std::min(resident, shared)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 /// One CPU, the one we are on: where it was handed to us, its caches are warm.
 Status KeepOnOneCpu(pid_t pid) {
   cpu_set_t set;
@@ -200,6 +169,16 @@ Status KeepOnOneCpu(pid_t pid) {
   CPU_SET(static_cast<unsigned>(::sched_getcpu()), &set);
   if (::sched_setaffinity(pid, sizeof set, &set) == 0) return {};
   return Error::FromErrno("keep the guest on one processor");
+}
+
+/// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
+/// killed, nobody in a pod is reaped. So that kills the others first.
+void KillAllButInit(int pod) {
+  // Enough even for a busy machine: the kill that follows does not depend on it.
+  constexpr int kMostMilliseconds = 500;
+  ::syscall(SYS_pidfd_send_signal, pod, init::kKillAll, nullptr, 0);
+  pollfd ended = {pod, POLLIN, 0};
+  ::poll(&ended, 1, kMostMilliseconds);
 }
 
 }  // namespace
@@ -210,6 +189,9 @@ struct Slot::Live {
   UniqueFd socket;
   UniqueFd pidfd;
   pid_t guest = -1;
+  /// It has started already.
+  bool warm = false;
+  pid_t zygote = -1;
   /// Between the two ends of Run().
   bool running = false;
   bool cancelled = false;
@@ -232,6 +214,7 @@ Slot::Slot(Slot&& other) noexcept
       shares_uid_(other.shares_uid_),
       steps_(std::move(other.steps_)),
       shared_(std::move(other.shared_)),
+      seccomp_(std::move(other.seccomp_)),
       disk_(other.disk_),
       inodes_(other.inodes_),
       first_disk_(other.first_disk_),
@@ -244,6 +227,11 @@ Slot::~Slot() {
   ::kill(pid_, SIGKILL);  // its pod goes with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  // Its init is the last of a pod to go. Cgroups can only be removed when they are empty, and on a
+  // busy machine that takes a while.
+  constexpr int kMostMilliseconds = 5000;
+  pollfd pod = {live_->pidfd.get(), POLLIN, 0};
+  if (live_->pidfd.valid()) ::poll(&pod, 1, kMostMilliseconds);
 }
 
 void Slot::AwaitEnd() const {
@@ -263,7 +251,8 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(
         cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
   }
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
+  POLYBOX_ASSIGN_OR_RETURN(StartedInit started,
+                           StartInit(options.spec.grade, cgroup ? &*cgroup : nullptr));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
@@ -280,7 +269,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   }
   if (cgroup_) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
-    POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
+    POLYBOX_RETURN_IF_ERROR(cgroup_->AllowStarter(uid));
   }
   POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
   const Plan& plan = prepared.plan;
@@ -293,12 +282,14 @@ Status Slot::SetUp(const SlotOptions& options) {
   setup.bare.rules = plan.rules;
   setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
   setup.fail_at = options.fail_at;
+  setup.warm = options.spec.warm.start;
+  seccomp_ = setup.seccomp;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
   disk_ = first_disk_ = options.spec.scratch;
   inodes_ = first_inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
-  POLYBOX_RETURN_IF_ERROR(AskForPod());
+  POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kIfReady));
   return AwaitPod();
 }
 
@@ -373,8 +364,10 @@ Error Slot::ToError(const std::string& intent, const init::Received& received) c
                Sentence(failed, known ? steps_[index] : ""));
 }
 
-Status Slot::AskForPod() {
+Status Slot::AskForPod(Start start) {
   init::NextPod next;
+  next.warm = start != Start::kCold;
+  next.patient = start == Start::kWarm;
   std::vector<int> fds;
   if (cgroup_) {
     fds = cgroup_->JoinFds();
@@ -401,6 +394,8 @@ Status Slot::AwaitPod() {
     live_->socket = UniqueFd(received.fds[0]);
     live_->pidfd = UniqueFd(received.fds[1]);
     live_->guest = ready.guest;
+    live_->warm = ready.warm;
+    live_->zygote = ready.zygote;
     live_->cancelled = false;
   }
   received.fds.clear();
@@ -453,11 +448,21 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   return directory;
 }
 
-Status Slot::NextStep() {
+bool Slot::IsWarm() const {
+  return live_->socket.valid() && live_->warm;
+}
+
+Bytes Slot::WaitingMemory() const {
+  std::uint64_t bytes = 0;
+  for (const pid_t pid : {pid_, live_->guest, live_->zygote}) bytes += PrivateBytes(pid);
+  return Bytes(bytes);
+}
+
+Status Slot::NextStep(Start start) {
   // The cgroup must be empty for it: the pod is reaped first.
-  if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
+  if (cgroup_ && cgroup_->Renews()) POLYBOX_RETURN_IF_ERROR(Reap());
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
-  POLYBOX_RETURN_IF_ERROR(AskForPod());
+  POLYBOX_RETURN_IF_ERROR(AskForPod(start));
   return AwaitPod();
 }
 
@@ -472,7 +477,9 @@ Status Slot::Resize(const RunLimits& limits) {
 }
 
 Result<Outcome> Slot::Run(const RunRequest& request) {
-  if (!live_->socket.valid()) POLYBOX_RETURN_IF_ERROR(NextStep());
+  if (!live_->socket.valid()) {
+    POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
+  }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   if (cgroup_) {
     const Status limited = cgroup_->SetLimits({.memory = request.limits.memory,
@@ -488,20 +495,32 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
     live_->running = running;
   };
   set_running(true);
-  Result<Outcome> outcome = RunInPod(request);
+  Result<std::optional<Outcome>> tried = RunInPod(request);
+  if (tried.ok() && !tried->has_value()) {
+    // Nothing of the program has run yet.
+    POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
+    if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
+    tried = RunInPod(request);
+  }
   set_running(false);
   live_->socket.reset();
+  if (!tried.ok()) return tried.error();
+  Result<Outcome> outcome = tried->has_value()
+                                ? Result<Outcome>(std::move(**tried))
+                                : Error(ErrorKind::kSystem, "the guest ended before it began");
   // Where no kernel does it, the rest of its tree is ended before anyone learns of the end.
   if (home_ && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
   return outcome;
 }
 
-Result<Outcome> Slot::RunInPod(const RunRequest& request) {
+Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
   const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
   const init::Run run = {.argv = request.argv,
                          .env = request.env,
                          .directory = request.directory,
-                         .limits = ResourceLimits(counted, cgroup_.has_value())};
+                         .limits = ResourceLimits(counted, cgroup_.has_value()),
+                         .warm = request.warm && live_->warm,
+                         .seccomp = live_->warm ? seccomp_ : ""};
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};
@@ -515,28 +534,35 @@ Result<Outcome> Slot::RunInPod(const RunRequest& request) {
   const Watched watched =
       WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr, request.attendant);
   const auto wall = std::chrono::steady_clock::now() - begin;
-  Result<Outcome> outcome =
+  const auto stop = [&](End end) -> Result<std::optional<Outcome>> {
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(end));
+    return std::optional(std::move(outcome));
+  };
+  Result<std::optional<Outcome>> outcome =
       watched == Watched::kWord
           ? TakeWord(request)
-          : Stop(watched == Watched::kWallTime ? End::kTimedOut : End::kCpuLimit);
-  if (outcome.ok()) outcome->wall = wall;
+          : stop(watched == Watched::kWallTime ? End::kTimedOut : End::kCpuLimit);
+  if (outcome.ok() && outcome->has_value()) (*outcome)->wall = wall;
   return outcome;
 }
 
-Result<Outcome> Slot::TakeWord(const RunRequest& request) {
+Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   init::Received received;
   if (!init::Receive(live_->socket.get(), received)) {
     // Its init is gone without a word: we killed it, or something outside did.
     std::unique_lock lock(live_->mutex);
     const bool cancelled = live_->cancelled;
     lock.unlock();
-    return Stop(cancelled ? End::kCancelled : End::kSignalled);
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(cancelled ? End::kCancelled : End::kSignalled));
+    return std::optional(std::move(outcome));
   }
   init::Ended ended;
   if (init::Decode(received.bytes, ended)) {
+    if (!ended.started) return std::optional<Outcome>();
     Outcome outcome = FromEnded(ended);
+    outcome.warm = request.warm && live_->warm;
     FillUsage(outcome);
-    return outcome;
+    return std::optional(std::move(outcome));
   }
   init::Failed failed;
   if (!init::Decode(received.bytes, failed)) {
@@ -546,10 +572,12 @@ Result<Outcome> Slot::TakeWord(const RunRequest& request) {
   outcome.end = End::kSetupFailed;
   const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
   outcome.setup_failure = Sentence(failed, step);
-  return outcome;
+  return std::optional(std::move(outcome));
 }
 
 Result<Outcome> Slot::Stop(End end) {
+  const bool has_pid_namespace = !home_;
+  if (!cgroup_ && has_pid_namespace) KillAllButInit(live_->pidfd.get());
   ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), SIGKILL, nullptr, 0);
   if (cgroup_) cgroup_->LiftCpuLimit();
   init::Received received;
@@ -591,16 +619,22 @@ Status Slot::Reset() {
     return Error::FromErrno("ask for a wipe");
   }
   // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool renews = cgroup_ && cgroup_->capabilities().renews;
-  if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod());
+  const bool renews = cgroup_ && cgroup_->Renews();
+  if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
   POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {
     POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
-    POLYBOX_RETURN_IF_ERROR(AskForPod());
+    POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
     return AwaitPod();
   }
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
   return AwaitPod();
+}
+
+bool Slot::Alive() const {
+  // Neither has anything to say now but its end.
+  std::array<pollfd, 2> polled = {{{socket_.get(), POLLIN, 0}, {live_->socket.get(), POLLIN, 0}}};
+  return ::poll(polled.data(), polled.size(), 0) == 0;
 }
 
 void Slot::Signal(int number) const {

@@ -47,6 +47,8 @@ struct RunRequest {
   std::string directory = kWorkDirectory;
   RunLimits limits;
   bool one_cpu = false;
+  /// The interpreter that the slot starts ahead can take this program over.
+  bool warm = false;
   /// Borrowed: what the guest gets as its standard streams.
   int stdin_fd = -1;
   int stdout_fd = -1;
@@ -95,9 +97,17 @@ class Slot {
   /// A directory in the working directory ("" is that itself), as the last run left it. What a
   /// guest put there is not to be trusted: see sys/guest_tree.h.
   Result<UniqueFd> OpenDirectory(const std::string& name);
+  /// Whether the next run would find its interpreter started.
+  bool IsWarm() const;
+  /// What its processes hold for themselves while it waits.
+  Bytes WaitingMemory() const;
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
   /// the slot.
   Status Reset();
+
+  /// Between sessions: whether its init and the pod of the next run still wait. Whoever ended them
+  /// (an operator, the kernel without memory) did so from outside.
+  bool Alive() const;
 
   /// Sends a signal to the guest that Run() is waiting for, if it is; SIGKILL ends the whole run.
   /// Any thread.
@@ -128,16 +138,22 @@ class Slot {
   void KeepEgress(init::Received& received);
   Error ToError(const std::string& intent, const init::Received& received) const;
   /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
-  Status AskForPod();
+  enum class Start {
+    kCold,
+    kIfReady,  ///< Warm if that takes no time.
+    kWarm,     ///< Warm if it can be had at all.
+  };
+  Status AskForPod(Start start);
   Status AwaitPod();
   /// Makes room for a second step of the same session.
-  Status NextStep();
+  Status NextStep(Start start);
   Status Resize(const RunLimits& limits);
   /// Kills what is left of the run that ended.
   Status Reap();
-  /// Hands the program over and waits for its end.
-  Result<Outcome> RunInPod(const RunRequest& request);
-  Result<Outcome> TakeWord(const RunRequest& request);
+  /// Hands the program over and waits for its end. Nothing when the interpreter that was started
+  /// ahead has ended before it took the program.
+  Result<std::optional<Outcome>> RunInPod(const RunRequest& request);
+  Result<std::optional<Outcome>> TakeWord(const RunRequest& request);
   /// Kills all of the run and says what it used.
   Result<Outcome> Stop(End end);
   /// What waits for its program needs more memory than it may have: cgroup v1 refuses the limit,
@@ -158,6 +174,8 @@ class Slot {
   /// For naming the step that failed.
   std::vector<std::string> steps_;
   std::vector<std::string> shared_;
+  /// What warm guests get with their program.
+  std::string seccomp_;
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "jail/grade.h"
+#include "jail/init/protocol.h"
 
 namespace polybox::jail {
 
@@ -38,6 +39,14 @@ struct Tree {
   bool operator==(const Tree&) const = default;
 };
 
+/// An interpreter that is started ahead of its program.
+struct Warm {
+  init::WarmStart start;
+  /// Where it finds the lines in its own language that drive it (warm/warm.h), and those.
+  std::string file;
+  std::string program;
+};
+
 struct Spec {
   /// Below kRootless there are no namespaces: guests see the host's tree, as far as Landlock lets
   /// them.
@@ -60,6 +69,8 @@ struct Spec {
   /// The working directory, /tmp and /dev/shm each.
   Bytes scratch = Bytes::MiB(64);
   std::uint64_t scratch_inodes = 32768;
+  /// Only where there are namespaces; nothing without a kind.
+  Warm warm = {};
 };
 
 /// The trees and links that every guest needs to run programs of this host: /usr with its links,

@@ -109,6 +109,12 @@ enum class WarmKind { kExec, kZygote, kPrestart };
 struct Warm {
   WarmKind kind = WarmKind::kExec;
   std::vector<std::string> preload;
+  /// Starts the interpreter ahead; {warm} is `program`, and the preloads are its last arguments.
+  Argv command = {};
+  /// In the language itself: what it does until there is a program (jail/warm/warm.h).
+  std::string program = {};
+  /// Beginnings of names of variables that an interpreter looks at once, when it starts.
+  std::vector<std::string> early_env = {};
 };
 
 /// One verification command and what its exit codes mean; any other code is the tool's own failure.

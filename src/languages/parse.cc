@@ -239,6 +239,10 @@ void ReadWarm(Reader& parent, Warm& out) {
   if (kind == "zygote") out.kind = WarmKind::kZygote;
   if (kind == "prestart") out.kind = WarmKind::kPrestart;
   reader.Read("preload", out.preload, Need::kOptional, CheckNotEmpty);
+  const Need need = out.kind == WarmKind::kExec ? Need::kOptional : Need::kRequired;
+  ReadCommand(reader, "command", out.command, need);
+  reader.Read("program", out.program, need, CheckNotEmpty);
+  reader.Read("early_env", out.early_env, Need::kOptional, CheckNotEmpty);
 }
 
 void ReadVerification(Reader& parent, std::string_view key, std::optional<Verification>& out) {

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import http_test
+import serving
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = HERE.parent.parent / "build" / "python" / "bin"
@@ -43,7 +44,7 @@ def operations(document):
 
 
 def test_the_document_is_valid_and_so_are_its_examples_and_what_they_are_answered(box):
-    server = http_test.Server()
+    server = serving.Server()
     try:
         answers = [(server, "GET", "/openapi.json", server.ask({"method": "GET", "path": "/openapi.json"}))]
         for method, path, operation in operations(json.loads(server.document)):
@@ -64,7 +65,7 @@ def test_the_document_is_valid_and_so_are_its_examples_and_what_they_are_answere
 
 def test_a_server_with_tokens_documents_what_needs_one(box):
     box.write("tokens", TOKEN + "\n")
-    server = http_test.Server(["--token-file", str(box.path / "tokens")])
+    server = serving.Server(["--token-file", str(box.path / "tokens")])
     try:
         trusted = {"Authorization": f"Bearer {TOKEN}"}
         server.document = server.ask({"method": "GET", "path": "/openapi.json", "headers": trusted}).body
@@ -86,7 +87,7 @@ def test_a_server_with_tokens_documents_what_needs_one(box):
 
 
 def test_the_document_is_that_of_the_server_as_it_was_started(box):
-    server = http_test.Server(["--mode", "shell", "--metrics=false", "--max-files", "3"],
+    server = serving.Server(["--mode", "shell", "--metrics=false", "--max-files", "3"],
                               path=http_test.path_with(box, "bash"))
     try:
         document = json.loads(server.document)
@@ -109,7 +110,7 @@ def test_the_page_of_the_documentation_is_fresh(box):
 
 
 def test_every_answer_of_the_http_tests_is_as_documented(box):
-    answers = [entry for entry in http_test.ANSWERS if getattr(entry[0], "document", b"").startswith(b"{\"openapi\"")]
+    answers = [entry for entry in serving.ANSWERS if getattr(entry[0], "document", b"").startswith(b"{\"openapi\"")]
     if not answers:
         raise Skip("no test of http_test.py was run")  # noqa: F821
     check(box, answers)
@@ -122,7 +123,7 @@ test_every_answer_of_the_http_tests_is_as_documented.alone = True
 def test_schemathesis_finds_no_violation_of_the_document(box):
     """Requests made from the document, the same ones every time: right ones, wrong ones, and edges."""
     # One language, quick to start, for which no packages are fetched.
-    server = http_test.Server(["--mode", "shell"], path=http_test.path_with(box, "bash", "sh", "cat"))
+    server = serving.Server(["--mode", "shell"], path=http_test.path_with(box, "bash", "sh", "cat"))
     try:
         (pathlib.Path(server.folder.name) / "base" / "data").mkdir()
         (pathlib.Path(server.folder.name) / "base" / "data" / "a.txt").write_text("the example of the document")

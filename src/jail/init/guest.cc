@@ -55,15 +55,7 @@ int BecomeGuest(const PodOptions& options) {
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
 
-int InstallFilter(const std::string& seccomp) {
-  sock_fprog program = {
-      static_cast<unsigned short>(seccomp.size() / sizeof(sock_filter)),
-      reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp.data())),
-  };
-  if (program.len == 0) return 0;
-  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
-}
-
+/// What `strings` points to must outlive it.
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -72,8 +64,28 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// All that needs no knowledge of the program, done before there is one.
-StepResult Prepare(const PodOptions& options) {
+/// Between a request and its program, on the request's time; returns only on failure. The filter is
+/// in place: every call here must be one that guests may make.
+Failed BecomeProgram(const Received& received) {
+  Run run;
+  if (!Decode(received.bytes, run)) return {Stage::kMessage, EBADMSG, -1};
+  const StepResult placed = TakePlace(run, received.fds);
+  return placed.ok ? Execute(run.argv, run.env) : placed.failed;
+}
+
+/// The interpreter takes its program itself: see warm/warm.h. Returns on failure, of which the
+/// server learns by an end without a start.
+void StartAhead(const WarmStart& warm, int socket, int started) {
+  // They are all that it gets of us, at the places where it looks for them.
+  if (::dup2(started, kWarmStarted) < 0 || ::fcntl(socket, F_SETFD, 0) != 0) return;
+  if (::chdir(kWarmWork) != 0) return;
+  ::syscall(SYS_close_range, kWarmStarted + 1U, ~0U, 0U);
+  if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));
+}
+
+}  // namespace
+
+StepResult GiveUpRights(const PodOptions& options) {
   const auto fail = [](Stage stage, int index = -1) {
     return StepResult::Failure(stage, errno, index);
   };
@@ -88,46 +100,69 @@ StepResult Prepare(const PodOptions& options) {
   if (options.ruleset >= 0 && ::syscall(SYS_landlock_restrict_self, options.ruleset, 0) != 0) {
     return fail(Stage::kLandlock);
   }
-  // Only the socket is left, which an exec closes.
-  ::syscall(SYS_close_range, 4U, ~0U, 0U);
-  if (const int error = InstallFilter(options.seccomp)) {
-    return StepResult::Failure(Stage::kSeccomp, error);
+  return {};
+}
+
+StepResult InstallFilter(const std::string& seccomp) {
+  sock_fprog program = {
+      static_cast<unsigned short>(seccomp.size() / sizeof(sock_filter)),
+      reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp.data())),
+  };
+  if (program.len == 0) return {};
+  // An interpreter that has started ahead has threads.
+  const long refused =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+  if (refused == 0) return {};
+  return StepResult::Failure(Stage::kSeccomp, refused < 0 ? errno : ESRCH);
+}
+
+StepResult SetLimits(const std::vector<ResourceLimit>& limits) {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const rlimit64 limit = {limits[i].value, limits[i].value};
+    if (::syscall(SYS_setrlimit, limits[i].resource, &limit) != 0) {
+      return StepResult::Failure(Stage::kLimits, errno, static_cast<int>(i));
+    }
   }
   return {};
 }
 
-/// Between a request and its program, on the request's time; returns only on failure. The filter is
-/// in place: every call here must be one that guests may make.
-Failed BecomeProgram(const Received& received) {
-  const auto fail = [](Stage stage, int index = -1) { return Failed{stage, errno, index}; };
-  Run run;
-  if (!Decode(received.bytes, run) || received.fds.size() != 3) {
-    return {Stage::kMessage, EBADMSG, -1};
-  }
+StepResult TakePlace(const Run& run, const std::vector<int>& streams) {
+  if (streams.size() != 3) return StepResult::Failure(Stage::kMessage, EBADMSG);
   for (int i = 0; i < 3; ++i) {
-    if (::dup2(received.fds[static_cast<std::size_t>(i)], i) < 0) return fail(Stage::kStdio, i);
-  }
-  if (::chdir(run.directory.c_str()) != 0) return fail(Stage::kDirectory);
-  ::setpriority(PRIO_PROCESS, 0, 19);
-  for (std::size_t i = 0; i < run.limits.size(); ++i) {
-    const rlimit64 limit = {run.limits[i].value, run.limits[i].value};
-    if (::syscall(SYS_setrlimit, run.limits[i].resource, &limit) != 0) {
-      return fail(Stage::kLimits, static_cast<int>(i));
+    if (::dup2(streams[static_cast<std::size_t>(i)], i) < 0) {
+      return StepResult::Failure(Stage::kStdio, errno, i);
     }
   }
-  const std::vector<char*> argv = Pointers(run.argv);
-  const std::vector<char*> env = Pointers(run.env);
-  ::execve(argv[0], argv.data(), env.data());
-  return fail(Stage::kExec);
+  if (::chdir(run.directory.c_str()) != 0) return StepResult::Failure(Stage::kDirectory, errno);
+  ::setpriority(PRIO_PROCESS, 0, 19);
+  return SetLimits(run.limits);
 }
 
-}  // namespace
+Failed Execute(const std::vector<std::string>& argv, const std::vector<std::string>& env) {
+  ::execve(argv[0].c_str(), Pointers(argv).data(), Pointers(env).data());
+  return {Stage::kExec, errno, -1};
+}
 
-void WaitAsGuest(int socket, const PodOptions& options) {
-  const StepResult prepared = Prepare(options);
+std::vector<std::string> WarmEnvironment(const WarmStart& warm) {
+  std::vector<std::string> env = warm.env;
+  env.push_back(std::string("LD_PRELOAD=") + kWarmLibrary);
+  const std::string kind = warm.kind == WarmKind::kZygote ? "zygote " : "prestart ";
+  env.push_back(kWarmVariable + ("=" + kind) + warm.entry);
+  return env;
+}
+
+void WaitAsGuest(int socket, const PodOptions& options, int started) {
+  StepResult prepared = GiveUpRights(options);
+  const bool ahead = options.warm != nullptr;
+  if (prepared.ok && !ahead) {
+    // Only the socket is left, which an exec closes.
+    ::syscall(SYS_close_range, socket + 1U, ~0U, 0U);
+    prepared = InstallFilter(options.seccomp);
+  }
   Send(socket, prepared.ok ? Encode(MessageKind::kDone) : Encode(prepared.failed));
+  if (prepared.ok && ahead) StartAhead(*options.warm, socket, started);
   Received received;
-  if (prepared.ok && Receive(socket, received)) Send(socket, Encode(BecomeProgram(received)));
+  if (prepared.ok && !ahead && Receive(socket, received)) Send(socket, Encode(BecomeProgram(received)));
   ::_exit(127);
 }
 

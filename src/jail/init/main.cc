@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "jail/init/bare_slot.h"
 #include "jail/init/slot.h"
@@ -100,10 +102,14 @@ class SlotInit {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
     seccomp_ = setup.seccomp;
+    warm_ = setup.warm;
     if (setup.bare.walls != Walls::kNamespaces) return bare_.SetUp(setup);
     if (setup.has_root &&
         (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
       return StepResult::Failure(Stage::kIdentity, errno);
+    }
+    if (warm_.kind == WarmKind::kZygote) {
+      if (const int error = KeepForZygote()) return StepResult::Failure(Stage::kWarm, error);
     }
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
@@ -115,6 +121,8 @@ class SlotInit {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
     RememberScratch(scratch_);
+    // The earlier it starts, the earlier it is ready.
+    if (warm_.kind == WarmKind::kZygote) zygote_.Start(warm_);
     return {};
   }
 
@@ -147,10 +155,25 @@ class SlotInit {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
     EndOfPod();
-    const PodOptions options = {seccomp_, next, received.fds};
-    const StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
+    DistrustNewScratch(scratch_);
+    const PodOptions cold = {seccomp_, next, received.fds};
+    const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
+    StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
+    if (!made.ok && options.zygote >= 0) {
+      zygote_.Stop();
+      made = MakePod(cold, pod_);
+    }
     if (!made.ok) return Answer(made);
-    Send(kServer, Encode(PodReady{pod_.pid, pod_.guest}), {pod_.socket, pod_.pidfd});
+    const PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
+    Send(kServer, Encode(ready), {pod_.socket, pod_.pidfd});
+  }
+
+  PodOptions WithWarmStart(PodOptions options) {
+    if (warm_.kind == WarmKind::kPrestart) options.warm = &warm_;
+    if (warm_.kind == WarmKind::kZygote && zygote_.Prepare(warm_, options.next.patient)) {
+      options.zygote = zygote_.socket();
+    }
+    return options;
   }
 
   void AnswerWithDirectory(const Received& received) {
@@ -170,8 +193,24 @@ class SlotInit {
   BareSlot bare_;
   Network network_;
   std::string seccomp_;
+  WarmStart warm_;
+  Zygote zygote_;
   Pod pod_;
 };
+
+/// Descriptor 5, if there is one, is the cgroup that we belong in (v2). To be moved there takes the
+/// kernel milliseconds, to be born there nothing: a copy of us, as much the server's child, goes
+/// on.
+void StartOverInCgroup() {
+  constexpr int kCgroup = 5;
+  if (::fcntl(kCgroup, F_GETFD) < 0) return;
+  clone_args args{};
+  args.flags = CLONE_INTO_CGROUP | CLONE_PARENT;
+  args.cgroup = kCgroup;
+  const long copy = ::syscall(SYS_clone3, &args, sizeof args);
+  if (copy != 0) ::_exit(copy < 0 ? errno : 0);
+  ::close(kCgroup);
+}
 
 /// The slot's namespaces. The server then writes the uid map, which needs rights that we no longer
 /// have.
@@ -194,6 +233,7 @@ int StayInTheHostsNamespaces() {
 /// Any argument means: without namespaces.
 int main(int argc, char**) {
   namespace init = polybox::jail::init;
+  init::StartOverInCgroup();
   ::prctl(PR_SET_NAME, "polybox-slot");
   // What the server ignores, guests would too.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);

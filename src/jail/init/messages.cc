@@ -12,12 +12,13 @@
 namespace polybox::jail::init {
 namespace {
 
-/// The length of the next message, 0 when there will be none.
+/// The length of the next message, 0 when there will be none. ECONNRESET says, once, that the other
+/// side has gone without reading all that we sent; what it said itself is still to be read.
 std::size_t NextLength(int socket) {
   ssize_t length = 0;
   do {
     length = ::recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC);
-  } while (length < 0 && errno == EINTR);
+  } while (length < 0 && (errno == EINTR || errno == ECONNRESET));
   return length <= 0 ? 0 : static_cast<std::size_t>(length);
 }
 

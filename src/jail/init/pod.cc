@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <linux/sched.h>
+#include <sys/eventfd.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -70,17 +71,35 @@ void PassOn(int signal) {
   if (guest_pid > 0) ::kill(guest_pid, signal);
 }
 
+/// Whether the guest has taken its program. Only a warm one says it.
+bool HasStarted(int started) {
+  std::uint64_t count = 0;
+  return started < 0 || ::read(started, &count, sizeof count) == sizeof count;
+}
+
+volatile sig_atomic_t stopped = 0;
+
+void KillAll(int /*signal*/) {
+  if (::getpid() != 1) return;  // all would be all of the host
+  stopped = 1;
+  ::kill(-1, SIGKILL);
+}
+
 /// PID 1 of the pod from here on: reaps, and says how the guest ended. All that is left in the pod
 /// ends with it.
-[[noreturn]] void ReapUntilGuestEnds(int socket) {
+[[noreturn]] void ReapUntilGuestEnds(int socket, int started) {
   int status = 0;
   pid_t ended = -1;
   do {
     ended = ::waitpid(-1, &status, 0);
   } while (ended != guest_pid && (ended > 0 || errno == EINTR));
+  while (stopped != 0 && (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)) {
+  }
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
-  Send(socket, Encode(FromUsage(usage, status)));
+  Ended said = FromUsage(usage, status);
+  said.started = HasStarted(started);
+  Send(socket, Encode(said));
   ::_exit(0);
 }
 
@@ -92,6 +111,35 @@ pid_t ForkInto(int cgroup) {
   args.exit_signal = SIGCHLD;
   args.cgroup = static_cast<std::uint64_t>(cgroup);
   return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+}
+
+/// Lets the zygote fork the guest, which is PID 2 then as any other. 0 or errno.
+int ForkFromZygote(int socket, int started, const PodOptions& options) {
+  int release[2];
+  if (::pipe2(release, O_CLOEXEC) != 0) return errno;
+  const int pids = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+  const int ipc = ::open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
+  std::vector<int> fds = {socket, pids, ipc, started, release[1]};
+  fds.insert(fds.end(), options.cgroups.begin(), options.cgroups.end());
+  const bool asked =
+      Send(options.zygote, Encode(Fork{options.next.join_count, options.next.clone_into}), fds);
+  for (const int fd : {pids, ipc, release[1]}) ::close(fd);
+  // Until the guest is there, and ours to wait for.
+  char byte = 0;
+  while (asked && ::read(release[0], &byte, 1) < 0 && errno == EINTR) {
+  }
+  ::close(release[0]);
+  guest_pid = 2;
+  return asked && ::kill(guest_pid, 0) == 0 ? 0 : ESRCH;
+}
+
+/// Makes the process that waits for its program; in that process it does not return. 0 or errno.
+int MakeGuest(int socket, int started, const PodOptions& options) {
+  if (options.zygote >= 0) return ForkFromZygote(socket, started, options);
+  const bool clone_into = options.next.clone_into;
+  guest_pid = ForkInto(clone_into ? options.cgroups[options.next.join_count] : -1);
+  if (guest_pid == 0) WaitAsGuest(socket, options, started);
+  return guest_pid < 0 ? errno : 0;
 }
 
 /// The pod's PID 1, from its first instruction.
@@ -107,19 +155,24 @@ pid_t ForkInto(int cgroup) {
   ::prctl(PR_SET_DUMPABLE, 0);
   // In place of the way to the server.
   ::dup3(inherited, kSocket, O_CLOEXEC);
+  const bool warm = options.warm != nullptr || options.zygote >= 0;
+  const int started = warm ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+  if (warm && started < 0) give_up(Stage::kPod, errno);
   if (options.in_namespaces) {
     if (const int error = MountProc()) give_up(Stage::kPod, error);
   } else {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
-  const bool clone_into = options.next.clone_into;
-  guest_pid = ForkInto(clone_into ? options.cgroups[options.next.join_count] : -1);
-  if (guest_pid == 0) WaitAsGuest(kSocket, options);
-  if (guest_pid < 0) give_up(clone_into ? Stage::kCgroup : Stage::kPod, errno);
+  if (const int error = MakeGuest(kSocket, started, options)) {
+    give_up(options.next.clone_into ? Stage::kCgroup : Stage::kPod, error);
+  }
   // The guest's cgroups and the host's trees are no business of its init.
-  ::syscall(SYS_close_range, kSocket + 1U, ~0U, 0U);
+  constexpr int kStarted = kSocket + 1;
+  if (warm) ::dup2(started, kStarted);
+  ::syscall(SYS_close_range, warm ? kStarted + 1U : kSocket + 1U, ~0U, 0U);
   for (const int signal : kPassedOn) ::signal(signal, PassOn);
-  ReapUntilGuestEnds(kSocket);
+  if (options.in_namespaces) ::signal(kKillAll, KillAll);
+  ReapUntilGuestEnds(kSocket, warm ? kStarted : -1);
 }
 
 }  // namespace
@@ -145,7 +198,8 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
     ::close(sockets[0]);
     return StepResult::Failure(Stage::kPod, error);
   }
-  pod = {static_cast<pid_t>(pid), -1, pidfd, sockets[0]};
+  pod = {static_cast<pid_t>(pid), -1, pidfd, sockets[0],
+         options.warm != nullptr || options.zygote >= 0};
   Received ready;
   if (Receive(pod.socket, ready) && KindOf(ready.bytes) == MessageKind::kDone) {
     pod.guest = ready.sender;

@@ -27,8 +27,12 @@ template <>
 constexpr auto kMembers<Bare> =
     std::tuple(&Bare::walls, &Bare::home, &Bare::uid, &Bare::closed_trees, &Bare::rules);
 template <>
+constexpr auto kMembers<WarmStart> =
+    std::tuple(&WarmStart::kind, &WarmStart::argv, &WarmStart::env, &WarmStart::entry,
+               &WarmStart::limits);
+template <>
 constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
-                                            &Setup::has_root, &Setup::bare);
+                                            &Setup::has_root, &Setup::bare, &Setup::warm);
 template <>
 constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree::error);
 template <>
@@ -38,17 +42,21 @@ constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
 constexpr auto kMembers<Resize> = std::tuple(&Resize::bytes, &Resize::inodes);
 template <>
-constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::clone_into);
+constexpr auto kMembers<NextPod> =
+    std::tuple(&NextPod::join_count, &NextPod::clone_into, &NextPod::warm, &NextPod::patient);
 template <>
-constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest);
+constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into);
+template <>
+constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
 template <>
 constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name);
 template <>
-constexpr auto kMembers<Run> = std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits);
+constexpr auto kMembers<Run> = std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits,
+                                          &Run::warm, &Run::seccomp);
 template <>
 constexpr auto kMembers<Ended> =
     std::tuple(&Ended::status, &Ended::user_nanoseconds, &Ended::system_nanoseconds,
-               &Ended::largest_resident_bytes);
+               &Ended::largest_resident_bytes, &Ended::started);
 template <>
 constexpr auto kMembers<Failed> = std::tuple(&Failed::stage, &Failed::error, &Failed::index);
 
@@ -134,6 +142,9 @@ std::string Encode(const OpenDirectory& message) {
 std::string Encode(const Run& message) {
   return EncodeAs(MessageKind::kRun, message);
 }
+std::string Encode(const Fork& message) {
+  return EncodeAs(MessageKind::kFork, message);
+}
 std::string Encode(const Ended& message) {
   return EncodeAs(MessageKind::kEnded, message);
 }
@@ -168,6 +179,9 @@ bool Decode(std::string_view bytes, OpenDirectory& message) {
 bool Decode(std::string_view bytes, Run& message) {
   return DecodeAs(MessageKind::kRun, bytes, message);
 }
+bool Decode(std::string_view bytes, Fork& message) {
+  return DecodeAs(MessageKind::kFork, bytes, message);
+}
 bool Decode(std::string_view bytes, Ended& message) {
   return DecodeAs(MessageKind::kEnded, bytes, message);
 }
@@ -197,8 +211,9 @@ const char* StageName(Stage stage) {
       "install the system call filter",
       "enter the directory",
       "execute the program",
+      "start an interpreter ahead",
   };
-  static_assert(kNames.size() == static_cast<std::size_t>(Stage::kExec) + 1);
+  static_assert(kNames.size() == static_cast<std::size_t>(Stage::kWarm) + 1);
   const auto index = static_cast<std::size_t>(stage);
   return index < kNames.size() ? kNames[index] : "do something unknown";
 }

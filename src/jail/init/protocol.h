@@ -23,9 +23,14 @@
 //                                   ◂─     Failed, from that process, or Ended{status, usage} from
 //                                          the pod's init
 //
+//   pod                                    zygote, an interpreter that has started already
+//                                   ◂─     Done, to the slot init: it is ready to fork
+//   Fork{cgroups} + namespaces      ─▸     forks the process that waits in the pod
+//
 // The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,6 +48,7 @@ enum class MessageKind : std::uint8_t {
   kWipe,
   kOpenDirectory,
   kRun,
+  kFork,
   kDone,
   kFailed,
   kPodReady,
@@ -56,6 +62,18 @@ inline constexpr std::size_t kMostDescriptors = 64;
 
 /// Where guests that may reach someone find the proxy that leads there.
 inline constexpr std::uint16_t kEgressPort = 3128;
+
+// What an interpreter that is started ahead finds: see warm/warm.h.
+inline constexpr int kWarmSocket = 3;
+inline constexpr int kWarmStarted = 4;
+inline constexpr const char* kWarmDirectory = "/.warm";
+inline constexpr const char* kWarmLibrary = "/.warm/library";
+inline constexpr const char* kWarmWork = "/sandbox";
+inline constexpr const char* kWarmVariable = "POLYBOX_AHEAD";
+
+/// The signal that has a pod's init, where it is PID 1 of a namespace, kill and reap all others in
+/// the pod, and end. A guest that can send it kills nobody but itself.
+inline constexpr int kKillAll = SIGALRM;
 
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {
@@ -71,6 +89,7 @@ enum class OperationKind : std::uint8_t {
   kHostName,      ///< Sets it to `source`.
   kEgress,        ///< Loopback, and a listener on its port kEgressPort for the server.
   kStage,         ///< Mounts `tree` where only a kBind can reach it, by a relative `source`.
+  kCopy,          ///< A file with the content of descriptor `tree`.
 };
 
 /// Paths are relative to the new root. `tree` is an index into the descriptors of the message.
@@ -121,6 +140,32 @@ struct Bare {
   std::vector<PathRule> rules;
 };
 
+struct ResourceLimit {
+  std::int32_t resource = 0;
+  std::uint64_t value = 0;
+
+  bool operator==(const ResourceLimit&) const = default;
+};
+
+enum class WarmKind : std::uint8_t {
+  kNone,
+  kZygote,    ///< One interpreter in the slot, from which every guest is forked.
+  kPrestart,  ///< An interpreter in every pod, started before there is a program.
+};
+
+/// How guests are started before they know their program: see warm/warm.h.
+struct WarmStart {
+  WarmKind kind = WarmKind::kNone;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  /// The program's path where `argv` names it, so that it must be there from the start; else "".
+  std::string entry;
+  /// Those that count from the start of a process.
+  std::vector<ResourceLimit> limits;
+
+  bool operator==(const WarmStart&) const = default;
+};
+
 struct Setup {
   std::vector<Operation> operations;
   /// The filter that every guest gets: an array of sock_filter.
@@ -131,6 +176,8 @@ struct Setup {
   /// (rootless).
   bool has_root = false;
   Bare bare;
+  /// Only where there are namespaces.
+  WarmStart warm;
 };
 
 /// Operation `index` should have shown a tree with inodes of its own and could not: `error` says
@@ -144,11 +191,6 @@ struct Built {
   std::vector<SharedTree> shared;
 };
 
-struct ResourceLimit {
-  std::int32_t resource = 0;
-  std::uint64_t value = 0;
-};
-
 /// Of the working directory and of /tmp, from here on.
 struct Resize {
   std::uint64_t bytes = 0;
@@ -160,12 +202,35 @@ struct Resize {
 struct NextPod {
   std::uint32_t join_count = 0;
   bool clone_into = false;
+  /// Whether a guest that has started already is wanted.
+  bool warm = false;
+  /// Whether it is worth waiting for; otherwise there is one if it is ready.
+  bool patient = false;
 };
 
 /// As the server sees them. The descriptors beside it: the pod's socket, the pidfd of its init.
 struct PodReady {
   std::int32_t init = 0;
   std::int32_t guest = 0;
+  /// The guest has started already, and waits for its filter with its program.
+  bool warm = false;
+  /// The process that it was forked from, if any.
+  std::int32_t zygote = 0;
+};
+
+/// Descriptors of the message, in order: those of ForkFd, then the cgroups as in a NextPod message.
+struct Fork {
+  std::uint32_t join_count = 0;
+  bool clone_into = false;
+};
+
+enum ForkFd : std::uint8_t {
+  kForkSocket,      ///< The pod's.
+  kForkPids,        ///< Its PID namespace.
+  kForkIpc,         ///< Its IPC namespace.
+  kForkStarted,     ///< An eventfd: the guest has taken its program.
+  kForkRelease,     ///< Closed when the guest is there, or will never be.
+  kForkDescriptors  ///< Their number.
 };
 
 /// Descriptors of the message: stdin, stdout, stderr.
@@ -174,6 +239,10 @@ struct Run {
   std::vector<std::string> env;
   std::string directory;
   std::vector<ResourceLimit> limits;
+  /// For the interpreter that has started already; otherwise it is replaced by `argv`.
+  bool warm = false;
+  /// The filter, for a guest that has none yet.
+  std::string seccomp = {};
 };
 
 /// Relative to the working directory; "" is that itself.
@@ -189,6 +258,8 @@ struct Ended {
   std::uint64_t system_nanoseconds = 0;
   /// Of the largest process, from rusage; the cgroup's figure is better where there is one.
   std::uint64_t largest_resident_bytes = 0;
+  /// False when it ended before it took its program.
+  bool started = true;
 };
 
 /// The step that failed. A static table in protocol.cc names them for messages.
@@ -210,6 +281,7 @@ enum class Stage : std::uint8_t {
   kSeccomp,     ///< Installing the filter.
   kDirectory,   ///< Entering the working directory.
   kExec,        ///< Executing the program.
+  kWarm,        ///< Starting an interpreter ahead of its program.
 };
 
 struct Failed {
@@ -238,6 +310,7 @@ std::string Encode(const NextPod& message);
 std::string Encode(const PodReady& message);
 std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
+std::string Encode(const Fork& message);
 std::string Encode(const Ended& message);
 std::string Encode(const Failed& message);
 std::string Encode(const Built& message);
@@ -252,6 +325,7 @@ bool Decode(std::string_view bytes, NextPod& message);
 bool Decode(std::string_view bytes, PodReady& message);
 bool Decode(std::string_view bytes, OpenDirectory& message);
 bool Decode(std::string_view bytes, Run& message);
+bool Decode(std::string_view bytes, Fork& message);
 bool Decode(std::string_view bytes, Ended& message);
 bool Decode(std::string_view bytes, Failed& message);
 bool Decode(std::string_view bytes, Built& message);

@@ -6,6 +6,7 @@
 //   trees.cc    shows parts of the host in it
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
+//   zygote.cc   keeps an interpreter that has started already, to fork guests from
 //   scratch.cc  writes a run's files and empties the scratch space after it
 //   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
 //   network.cc  gives the next session a network namespace without a history
@@ -112,7 +113,8 @@ int ShowTree(const Operation& operation, const Sources& sources, int& shared);
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
-/// A scratch directory, and the time of its last change when it was made.
+/// A scratch directory, and the time of its last change when it was made; none when that would not
+/// tell.
 struct Scratch {
   Operation operation;
   timespec made{};
@@ -124,6 +126,9 @@ int OpenWorkDirectory(const std::string& directory, const std::string& name);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
+/// Before a guest comes: directories made so recently that its changes may not show in their times
+/// will count as changed.
+void DistrustNewScratch(std::vector<Scratch>& all);
 /// Directories that were changed since they were made are made anew.
 StepResult EmptyScratch(std::vector<Scratch>& all);
 /// Gives the working directory and /tmp another size. What is in them already may be more: then the
@@ -140,12 +145,59 @@ struct PodOptions {
   int ruleset = -1;
   /// See Bare.
   bool closed_trees = false;
+  /// The interpreter to start in the pod ahead of its program; null for none.
+  const WarmStart* warm = nullptr;
+  /// Borrowed: the way to the zygote that forks the guest; -1 for none.
+  int zygote = -1;
 };
 
 // guest.cc
 /// The rest of a process's life, from just after its fork in the pod: gives up all that a guest may
-/// not have, says that it is ready, and turns into the program that a Run message names.
-[[noreturn]] void WaitAsGuest(int socket, const PodOptions& options);
+/// not have, says that it is ready, and turns into the program that a Run message names. `started`
+/// is the pod's eventfd, for a warm start.
+[[noreturn]] void WaitAsGuest(int socket, const PodOptions& options, int started);
+
+// The parts of that, for guests that come from elsewhere.
+/// All that needs no knowledge of the program, but for the filter.
+StepResult GiveUpRights(const PodOptions& options);
+/// For all threads of the process; an empty one is none.
+StepResult InstallFilter(const std::string& seccomp);
+StepResult SetLimits(const std::vector<ResourceLimit>& limits);
+/// The standard streams, the directory and the limits of a run.
+StepResult TakePlace(const Run& run, const std::vector<int>& streams);
+/// Returns only on failure.
+Failed Execute(const std::vector<std::string>& argv, const std::vector<std::string>& env);
+/// With what brings the warm library into the interpreter.
+std::vector<std::string> WarmEnvironment(const WarmStart& warm);
+
+// zygote.cc
+/// Capabilities that the slot init hands on to a zygote. Before the bounding set is dropped.
+int KeepForZygote();
+
+class Zygote {
+ public:
+  /// Says whether it could.
+  bool Start(const WarmStart& warm);
+  /// Starts it when there is none. With `patient`, waits until it is ready. Says whether it is.
+  bool Prepare(const WarmStart& warm, bool patient);
+  /// Borrowed: where to ask for a guest.
+  int socket() const { return socket_; }
+  /// -1 when there is none.
+  pid_t pid() const { return pid_; }
+  /// After it did not give one.
+  void Stop();
+
+ private:
+  bool AwaitReady(bool patient);
+
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  bool ready_ = false;
+  /// Guests forked so far.
+  int forks_ = 0;
+  /// Starts in a row that came to nothing.
+  int failures_ = 0;
+};
 
 // pod.cc
 /// A PID and an IPC namespace with their own init and /proc, and a process that waits for its
@@ -155,6 +207,8 @@ struct Pod {
   pid_t guest = -1;
   int pidfd = -1;
   int socket = -1;
+  /// Its guest has started already.
+  bool warm = false;
 
   bool exists() const { return pid > 0; }
 };

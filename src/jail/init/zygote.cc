@@ -1,0 +1,94 @@
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "jail/init/slot.h"
+
+namespace polybox::jail::init {
+namespace {
+
+// To enter a pod's namespaces, and to become the guest there.
+constexpr int kKept[] = {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID};
+
+// Guests of one zygote have the same hash seed and the same addresses: not for too long.
+constexpr int kMostForks = 256;
+// An interpreter that cannot be started ahead is not tried for ever.
+constexpr int kMostFailures = 3;
+constexpr int kMostMilliseconds = 20'000;
+
+/// The zygote from its fork to its exec; returns on failure.
+void BecomeZygote(int socket, const WarmStart& warm) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int capability : kKept) {
+    ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+  }
+  if (::dup2(socket, kWarmSocket) < 0 || ::chdir("/") != 0) return;
+  ::syscall(SYS_close_range, kWarmSocket + 1U, ~0U, 0U);
+  if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));
+}
+
+}  // namespace
+
+int KeepForZygote() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+  if (::syscall(SYS_capget, &header, data) != 0) return errno;
+  for (const int capability : kKept) data[0].inheritable |= 1U << capability;
+  return OrErrno(::syscall(SYS_capset, &header, data));
+}
+
+bool Zygote::Prepare(const WarmStart& warm, bool patient) {
+  if (ready_ && forks_ >= kMostForks) Stop();
+  if (pid_ < 0 && (failures_ >= kMostFailures || !Start(warm))) return false;
+  if (!ready_ && !AwaitReady(patient)) return false;
+  ++forks_;
+  return true;
+}
+
+bool Zygote::Start(const WarmStart& warm) {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    BecomeZygote(sockets[1], warm);
+    ::_exit(127);
+  }
+  ::close(sockets[1]);
+  socket_ = sockets[0];
+  if (pid_ < 0) Stop();
+  return pid_ > 0;
+}
+
+bool Zygote::AwaitReady(bool patient) {
+  pollfd polled = {socket_, POLLIN, 0};
+  const int heard = ::poll(&polled, 1, patient ? kMostMilliseconds : 0);
+  if (heard == 0 && !patient) return false;
+  Received word;
+  ready_ = heard > 0 && Receive(socket_, word) && KindOf(word.bytes) == MessageKind::kDone;
+  failures_ = ready_ ? 0 : failures_ + 1;
+  if (!ready_) Stop();
+  return ready_;
+}
+
+void Zygote::Stop() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (socket_ >= 0) ::close(socket_);
+  pid_ = -1;
+  socket_ = -1;
+  ready_ = false;
+  forks_ = 0;
+}
+
+}  // namespace polybox::jail::init

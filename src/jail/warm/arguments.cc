@@ -1,0 +1,97 @@
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <linux/prctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "jail/warm/warm.h"
+
+namespace polybox::jail::warm {
+namespace {
+
+prctl_mm_map memory{};
+bool known = false;
+
+/// What the fields of /proc/self/stat from the third on are, as far as we need them.
+struct Field {
+  int number;
+  __u64 prctl_mm_map::* member;
+};
+constexpr Field kFields[] = {
+    {26, &prctl_mm_map::start_code},  {27, &prctl_mm_map::end_code},
+    {28, &prctl_mm_map::start_stack}, {45, &prctl_mm_map::start_data},
+    {46, &prctl_mm_map::end_data},    {47, &prctl_mm_map::start_brk},
+};
+
+void ReadFields(const char* text) {
+  int number = 3;
+  for (; text != nullptr; text = std::strchr(text, ' '), ++number) {
+    if (*text == ' ') ++text;
+    for (const Field& field : kFields) {
+      if (field.number == number) memory.*field.member = std::strtoull(text, nullptr, 10);
+    }
+  }
+}
+
+/// One after the other, each with its 0 byte; returns the end.
+char* Place(const std::vector<std::string>& texts, char* at, std::vector<char*>& places) {
+  for (const std::string& text : texts) {
+    places.push_back(at);
+    std::memcpy(at, text.c_str(), text.size() + 1);
+    at += text.size() + 1;
+  }
+  return at;
+}
+
+std::size_t Length(const std::vector<std::string>& texts) {
+  std::size_t length = 0;
+  for (const std::string& text : texts) length += text.size() + 1;
+  return length;
+}
+
+}  // namespace
+
+void RememberMemory() {
+  char text[1024];
+  const int fd = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const ssize_t size = ::pread(fd, text, sizeof text - 1, 0);
+  ::close(fd);
+  if (size <= 0) return;
+  text[size] = '\0';
+  // The second field is a name, with whatever is in it, in parentheses.
+  const char* name_end = std::strrchr(text, ')');
+  if (name_end == nullptr || name_end[1] != ' ') return;
+  ReadFields(name_end + 2);
+  known = true;
+}
+
+bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env) {
+  if (!known) RememberMemory();
+  const std::size_t size = Length(argv) + Length(env) + 1;
+  void* area =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (area == MAP_FAILED) return false;
+  // Laid out as an exec does it: the one begins where the other ends.
+  std::vector<char*> arguments;
+  std::vector<char*> variables;
+  char* begin = static_cast<char*>(area);
+  char* middle = Place(argv, begin, arguments);
+  char* end = Place(env, middle, variables);
+  ::clearenv();
+  for (char* variable : variables) ::putenv(variable);
+  memory.brk = reinterpret_cast<__u64>(::sbrk(0));
+  memory.arg_start = reinterpret_cast<__u64>(begin);
+  memory.arg_end = memory.env_start = reinterpret_cast<__u64>(middle);
+  memory.env_end = reinterpret_cast<__u64>(end);
+  memory.exe_fd = static_cast<__u32>(-1);
+  // Where a kernel does not know it, /proc shows how the interpreter was started: no more than that.
+  if (known) ::prctl(PR_SET_MM, PR_SET_MM_MAP, &memory, sizeof memory, 0);
+  return true;
+}
+
+}  // namespace polybox::jail::warm

@@ -1,0 +1,114 @@
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "jail/init/messages.h"
+#include "jail/init/slot.h"
+#include "jail/warm/warm.h"
+
+namespace polybox::jail::warm {
+namespace {
+
+using Fork = pid_t (*)();
+using Read = ssize_t (*)(int, void*, std::size_t);
+using Open = int (*)(const char*, int, ...);
+
+State state = State::kNone;
+Fork next_fork = nullptr;
+Read next_read = nullptr;
+Open next_open = nullptr;
+/// The program's path, and what stands for it until it is there; "" and -1 for none. Not a string:
+/// Begin() comes before constructors.
+const char* entry = "";
+int entry_fd = -1;
+int started_fd = init::kWarmStarted;
+
+/// Before main(): from here on nobody sees how we came here.
+__attribute__((constructor)) void Begin() {
+  next_fork = reinterpret_cast<Fork>(::dlsym(RTLD_NEXT, "fork"));
+  next_read = reinterpret_cast<Read>(::dlsym(RTLD_NEXT, "read"));
+  next_open = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, "open"));
+  const char* variable = ::getenv(init::kWarmVariable);
+  if (variable == nullptr) return;
+  const std::string_view given = variable;
+  const std::size_t space = given.find(' ');
+  state = given.substr(0, space) == "zygote" ? State::kZygote : State::kWaiting;
+  entry = ::strdup(variable + space + 1);
+  ::unsetenv(init::kWarmVariable);
+  ::unsetenv("LD_PRELOAD");
+}
+
+[[noreturn]] void GiveUp(const init::Failed& failed) {
+  init::Send(init::kWarmSocket, init::Encode(failed));
+  ::_exit(127);
+}
+
+/// The text that read(3) returns; "" when the run cannot be taken over.
+std::string TakeOver(const init::Run& run) {
+  if (!run.warm || (entry_fd >= 0 && !TakeEntry(entry, entry_fd))) return "";
+  if (!SetArguments(run.argv, run.env)) return "";
+  std::string text = std::to_string(run.argv.size()) + '\0';
+  for (const std::string& argument : run.argv) text += argument + '\0';
+  for (const std::string& variable : run.env) text += variable + '\0';
+  return text;
+}
+
+/// From the run's message to the first instruction of its program.
+std::string TakeRun(std::size_t most) {
+  init::Received received;
+  init::Run run;
+  if (!init::Receive(init::kWarmSocket, received)) ::_exit(127);
+  if (!init::Decode(received.bytes, run)) GiveUp({init::Stage::kMessage, EBADMSG, -1});
+  const std::uint64_t one = 1;
+  if (::write(started_fd, &one, sizeof one) != sizeof one) ::_exit(127);
+  if (const init::StepResult placed = init::TakePlace(run, received.fds); !placed.ok) {
+    GiveUp(placed.failed);
+  }
+  const std::string text = TakeOver(run);
+  if (const init::StepResult filtered = init::InstallFilter(run.seccomp); !filtered.ok) {
+    GiveUp(filtered.failed);
+  }
+  ::close(started_fd);
+  if (text.empty() || text.size() > most) GiveUp(init::Execute(run.argv, run.env));
+  ::close(init::kWarmSocket);
+  return text;
+}
+
+}  // namespace
+}  // namespace polybox::jail::warm
+
+namespace warm = polybox::jail::warm;
+
+extern "C" __attribute__((visibility("default"))) pid_t fork() {
+  if (warm::state != warm::State::kZygote) return warm::next_fork();
+  warm::OfferToPython();
+  warm::started_fd = warm::ServeForks(warm::next_fork);
+  warm::state = warm::State::kWaiting;
+  return 0;
+}
+
+extern "C" __attribute__((visibility("default"))) int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = va_arg(rest, mode_t);  // meaningless, and passed on so, where there is none
+  va_end(rest);
+  const bool is_entry = warm::state == warm::State::kZygote && std::strcmp(path, warm::entry) == 0;
+  if (!is_entry) return warm::next_open(path, flags, mode);
+  warm::entry_fd = warm::OpenPlaceholder();
+  return warm::entry_fd;
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer,
+                                                               std::size_t size) {
+  if (fd != polybox::jail::init::kWarmSocket || warm::state != warm::State::kWaiting) {
+    return warm::next_read(fd, buffer, size);
+  }
+  const std::string text = warm::TakeRun(size);
+  warm::state = warm::State::kNone;
+  std::memcpy(buffer, text.data(), text.size());
+  return static_cast<ssize_t>(text.size());
+}

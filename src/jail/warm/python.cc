@@ -1,0 +1,123 @@
+#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+
+#include "jail/warm/warm.h"
+
+// Of Python's C interface as much as is needed, all of it stable since 3.2. Weak: in any other
+// interpreter there is none of it.
+extern "C" {
+struct PyObject;
+struct PyMethodDef {
+  const char* name;
+  PyObject* (*function)(PyObject*, PyObject*);
+  int flags;
+  const char* doc;
+};
+#define POLYBOX_PYTHON [[gnu::weak]] extern
+POLYBOX_PYTHON PyObject* PyCFunction_NewEx(PyMethodDef*, PyObject*, PyObject*);
+POLYBOX_PYTHON int PySys_SetObject(const char*, PyObject*);
+POLYBOX_PYTHON PyObject* PyImport_AddModule(const char*);
+POLYBOX_PYTHON PyObject* PyModule_GetDict(PyObject*);
+POLYBOX_PYTHON void Py_IncRef(PyObject*);
+POLYBOX_PYTHON void Py_DecRef(PyObject*);
+POLYBOX_PYTHON PyObject* PyTuple_GetItem(PyObject*, long);
+POLYBOX_PYTHON PyObject* PyObject_CallObject(PyObject*, PyObject*);
+POLYBOX_PYTHON PyObject* PyRun_FileExFlags(FILE*, const char*, int, PyObject*, PyObject*, int,
+                                           void*);
+POLYBOX_PYTHON const char* PyUnicode_AsUTF8AndSize(PyObject*, long*);
+POLYBOX_PYTHON int PyErr_ExceptionMatches(PyObject*);
+POLYBOX_PYTHON void PyErr_PrintEx(int);
+POLYBOX_PYTHON void PyErr_Fetch(PyObject**, PyObject**, PyObject**);
+POLYBOX_PYTHON void PyErr_NormalizeException(PyObject**, PyObject**, PyObject**);
+POLYBOX_PYTHON void PyErr_Clear();
+POLYBOX_PYTHON long PyLong_AsLong(PyObject*);
+POLYBOX_PYTHON PyObject* PyTuple_New(long);
+POLYBOX_PYTHON int PyTuple_SetItem(PyObject*, long, PyObject*);
+POLYBOX_PYTHON PyObject* PyExc_SystemExit;
+POLYBOX_PYTHON PyObject* PyExc_KeyboardInterrupt;
+#undef POLYBOX_PYTHON
+}
+
+namespace polybox::jail::warm {
+namespace {
+
+// What Python calls Py_file_input and METH_VARARGS.
+constexpr int kWholeFile = 257;
+constexpr int kVariableArguments = 1;
+constexpr int kFailure = 1;
+
+/// How the program ended, as python's own main() sees it.
+struct End {
+  int code = 0;
+  bool interrupted = false;
+};
+
+/// What `step` returns, as a number.
+int Call(PyObject* step, PyObject* arguments) {
+  PyObject* result = PyObject_CallObject(step, arguments);
+  if (result == nullptr) {
+    PyErr_PrintEx(0);
+    return kFailure;
+  }
+  const long code = PyLong_AsLong(result);
+  PyErr_Clear();  // it need not be one
+  return static_cast<int>(code);
+}
+
+/// The program's last exception, which has been raised and not caught.
+End Fail(PyObject* exit_code) {
+  End end = {.code = kFailure, .interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0};
+  if (PyErr_ExceptionMatches(PyExc_SystemExit) == 0) {
+    PyErr_PrintEx(1);
+    return end;
+  }
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject* arguments = PyTuple_New(1);
+  PyTuple_SetItem(arguments, 0, value);
+  end.code = Call(exit_code, arguments);
+  return end;
+}
+
+/// run(path, before, exit_code, threads, functions, finish, ...): called by Python's main() as
+/// sys.excepthook, so that there is no frame below the program's. All but the first are callables
+/// for what python does before and after a program; see languages/python.toml.
+PyObject* RunProgram(PyObject*, PyObject* given) {
+  enum Index { kPath, kBefore, kExitCode, kThreads, kFunctions, kFinish };
+  const auto argument = [&](Index index) { return PyTuple_GetItem(given, index); };
+  const char* path = PyUnicode_AsUTF8AndSize(argument(kPath), nullptr);
+  FILE* file = path == nullptr ? nullptr : std::fopen(path, "rb");
+  // The program found it a moment ago.
+  if (file == nullptr) ::_exit(2);
+  Call(argument(kBefore), nullptr);
+  End end;
+  PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+  Py_IncRef(globals);
+  if (PyRun_FileExFlags(file, path, kWholeFile, globals, globals, 1, nullptr) == nullptr) {
+    end = Fail(argument(kExitCode));
+  }
+  // Not ours any longer: what is in it must find its end before we do.
+  Py_DecRef(globals);
+  Call(argument(kThreads), nullptr);
+  Call(argument(kFunctions), nullptr);
+  const int flushed = Call(argument(kFinish), nullptr);
+  if (end.interrupted) {
+    ::signal(SIGINT, SIG_DFL);
+    ::kill(::getpid(), SIGINT);
+  }
+  ::_exit(flushed > 0 ? flushed : end.code);
+}
+
+}  // namespace
+
+void OfferToPython() {
+  if (PyCFunction_NewEx == nullptr || PyRun_FileExFlags == nullptr) return;
+  static PyMethodDef method = {"run", RunProgram, kVariableArguments, nullptr};
+  PySys_SetObject("_polybox_run", PyCFunction_NewEx(&method, nullptr, nullptr));
+}
+
+}  // namespace polybox::jail::warm

@@ -1,0 +1,64 @@
+// The warm library: what an interpreter gets to know of polybox when it is started ahead of its
+// program. It is brought in by LD_PRELOAD, hides every trace of that, and gives three C library
+// functions another meaning until the program begins, so that any interpreter can be driven by a
+// few lines in its own language (`warm.program` in a language file):
+//
+//   fork()   in a zygote: returns 0 in a process of its own for every pod that asks for one, already
+//            in the pod's namespaces and cgroups and without any rights; never returns in the zygote
+//   read(3)  in such a process, or in one that was started in its pod: waits for the run, takes its
+//            streams, directory, limits, arguments, environment and filter, and returns a text:
+//            the number of arguments, the arguments, then the variables, each with a 0 byte
+//
+//   open()   in a zygote: of the program, which is not there yet, opens a file that becomes it with
+//            the run; one byte can be read before
+//
+// After that all are the C library's again and the program starts. A run that the interpreter
+// cannot take over replaces it, as if it had never been there. Single-threaded until then but for
+// threads that the interpreter may have. What it calls must work in any process: libc only.
+//
+//   library.cc    the three functions
+//   fork.cc       how a guest gets into its pod
+//   entry.cc      the program before it is there
+//   arguments.cc  what /proc says about arguments and environment
+//   python.cc     runs a Python program without a frame below it
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "jail/init/protocol.h"
+
+namespace polybox::jail::warm {
+
+enum class State : std::uint8_t {
+  kNone,     ///< The C library's functions are as ever.
+  kZygote,   ///< fork() makes guests.
+  kWaiting,  ///< read(3) waits for the run.
+};
+
+// fork.cc
+/// Forks a guest for each request on the zygote's socket; returns only in a guest, with the
+/// descriptor by which it says that it has started.
+int ServeForks(pid_t (*fork)());
+
+// entry.cc
+/// A descriptor of what stands for the program.
+int OpenPlaceholder();
+/// It becomes the program at `path`. False when that cannot be, or there is something in it that
+/// an interpreter must see first.
+bool TakeEntry(const char* path, int placeholder);
+
+// arguments.cc
+/// While /proc can still be read as one likes: takes note of where things are.
+void RememberMemory();
+/// The process has these from here on, for itself and in /proc. False when there is no room.
+bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env);
+
+// python.cc
+/// In a zygote, with the interpreter at rest: offers it `sys._polybox_run` if it is Python.
+void OfferToPython();
+
+}  // namespace polybox::jail::warm
