@@ -11,6 +11,7 @@
 
 #include "build_info.h"
 #include "command.h"
+#include "compiled.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
 #include "exec/package_source.h"
@@ -213,6 +214,10 @@ Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
                            exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
+  const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
+  if (compiled != nullptr) compiled->CleanUp();
+  const std::unique_ptr<exec::Preparer> preparer =
+      OpenPreparer(parts.home, exec::Preparer::Mode::kMake, context);
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
@@ -221,6 +226,8 @@ Result<int> Serve(const Context& context) {
   options.kept_language = parts.mode.language;
   options.kept = static_cast<std::size_t>(settings.warm_slots);
   options.idle_memory = settings.warm_memory;
+  options.compile_cache = compiled.get();
+  options.preparer = preparer.get();
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;

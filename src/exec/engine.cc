@@ -109,8 +109,9 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   }
 
   /// Slots with the same key show the same.
-  static std::string KeyOf(const std::string& language, const std::string& packages = "") {
-    return fmt::format("{}:{}", language, packages);
+  static std::string KeyOf(const std::string& language, const std::string& packages = "",
+                           const std::string& prepared = "") {
+    return fmt::format("{}:{}:{}", language, packages, prepared);
   }
 
   /// Makes the slots that are always there, before anyone asks.
@@ -130,7 +131,7 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
 
   Answer Execute(Job& job, Place& place);
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
-  Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
+  Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
@@ -249,7 +250,9 @@ void Engine::TakeJobs(const std::stop_token& stop) {
 
 void Engine::MakeKept() {
   const auto found = installations_.find(options_.kept_language);
+  // A slot of a language that starts cold is made fast enough when it is asked for.
   if (found == installations_.end()) return;
+  if (found->second.warm.start.kind == jail::init::WarmKind::kNone) return;
   const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
   std::vector<std::unique_ptr<SlotPool::Lease>> made;
   for (std::size_t i = 0; i < options_.kept; ++i) {
@@ -346,8 +349,11 @@ Installation Engine::WithWarmStart(const Installation& known) const {
   return installation;
 }
 
-Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
-  const std::string key = KeyOf(installation.language.id, installation.packages);
+Answer Engine::RunProgram(Job& job, const Installation& known, Place& place, Report report) {
+  Installation installation = known;
+  if (options_.preparer != nullptr) installation.prepared = options_.preparer->Get(known);
+  const std::string key =
+      KeyOf(installation.language.id, installation.packages, installation.prepared);
   return RunInSlot(
       job, key, [&] { return SpecFor(installation, home_.grade()); }, place, std::move(report),
       [&](Session& session, jail::Slot& slot, Report& filled) {
@@ -371,7 +377,7 @@ Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeS
   Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   place.lease = std::move(taken).value();
-  Session session(job.request);
+  Session session(job.request, options_.compile_cache);
   {
     const std::lock_guard lock(mutex_);
     job.session = &session;

@@ -410,17 +410,31 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
   POLYBOX_RETURN_IF_ERROR(Resize(first));
   const UniqueFd content(::memfd_create("polybox-files", MFD_CLOEXEC));
   if (!content.valid()) return Error::FromErrno("make a memfd for the files");
-  init::Files message;
-  message.directory = places_.work;
+  std::vector<init::FileHeader> headers;
   for (const InputFile& file : files) {
-    message.files.push_back({file.name, file.mode, file.content.size()});
+    headers.push_back({file.name, file.mode, file.content.size()});
     POLYBOX_RETURN_IF_ERROR(WriteAll(content.get(), file.content).In("pack " + file.name));
   }
   if (::lseek(content.get(), 0, SEEK_SET) != 0) return Error::FromErrno("rewind the files");
-  if (!init::Send(socket_.get(), init::Encode(message), {content.get()})) {
+  return PutPacked(headers, content.get());
+}
+
+Status Slot::PutPacked(const std::vector<init::FileHeader>& files, int content) {
+  POLYBOX_RETURN_IF_ERROR(MakeRoomFor(files));
+  if (!init::Send(socket_.get(), init::Encode(init::Files{places_.work, files}), {content})) {
     return Error::FromErrno("send the files");
   }
   return AwaitDone("write the files");
+}
+
+Status Slot::MakeRoomFor(const std::vector<init::FileHeader>& files) {
+  // A page for a name, and directories on the way: twice as much is always enough.
+  RunLimits needed;
+  std::uint64_t bytes = 0;
+  for (const init::FileHeader& file : files) bytes += file.size + 4096;
+  needed.disk = std::max(disk_, Bytes(2 * bytes));
+  needed.inodes = std::max(inodes_, static_cast<std::int64_t>(16 + 2 * files.size()));
+  return Resize(needed);
 }
 
 Status Slot::Reap() {
