@@ -21,6 +21,7 @@
 #include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
+#include "jail/init_image.h"
 #include "jail/plan.h"
 #include "jail/start_init.h"
 #include "jail/trees.h"
