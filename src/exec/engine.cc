@@ -54,7 +54,7 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         admission_(options_.lanes),
         pool_(home, {.most = Places(),
                      .memory = options_.idle_memory,
-                     .kept_key = KeyOf(options_.kept_language),
+                     .kept_key = KeptKey(),
                      .kept = options_.kept}) {
     for (const Installation& known : catalog.available()) {
       installations_.emplace(known.language.id, WithWarmStart(known));
@@ -112,6 +112,12 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   static std::string KeyOf(const std::string& language, const std::string& packages = "",
                            const std::string& prepared = "") {
     return fmt::format("{}:{}:{}", language, packages, prepared);
+  }
+
+  /// Of the slots that are always there.
+  std::string KeptKey() const {
+    const Installation* kept = catalog_.Find(options_.kept_language);
+    return KeyOf(options_.kept_language, kept == nullptr ? "" : kept->packages);
   }
 
   /// Makes the slots that are always there, before anyone asks.
@@ -258,7 +264,7 @@ void Engine::MakeKept() {
   const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
   std::vector<std::unique_ptr<SlotPool::Lease>> made;
   for (std::size_t i = 0; i < options_.kept; ++i) {
-    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeyOf(options_.kept_language), spec);
+    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeptKey(), spec);
     // Whoever asks for it will see why.
     if (!lease.ok()) break;
     made.push_back(std::move(lease).value());
