@@ -132,6 +132,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   Answer Execute(Job& job, Place& place);
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
   Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
+  /// The same with all that is to be shown.
+  Answer RunInstalled(Job& job, const Installation& installation, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
@@ -350,8 +352,15 @@ Installation Engine::WithWarmStart(const Installation& known) const {
 }
 
 Answer Engine::RunProgram(Job& job, const Installation& known, Place& place, Report report) {
-  Installation installation = known;
-  if (options_.preparer != nullptr) installation.prepared = options_.preparer->Get(known);
+  const std::string ready = options_.preparer == nullptr ? "" : options_.preparer->Get(known);
+  if (ready.empty()) return RunInstalled(job, known, place, std::move(report));
+  Installation with_layer = known;
+  with_layer.prepared = ready;
+  return RunInstalled(job, with_layer, place, std::move(report));
+}
+
+Answer Engine::RunInstalled(Job& job, const Installation& installation, Place& place,
+                            Report report) {
   const std::string key =
       KeyOf(installation.language.id, installation.packages, installation.prepared);
   return RunInSlot(
