@@ -1,7 +1,7 @@
 # The commands of polybox. `make serve` and `make test` need nothing but Debian 12 with git and make.
 # They install what is missing (tools/setup says what and why), and running them again costs seconds.
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-unit test-asan test-tsan test-cgroup2 check bench docs install clean
+.PHONY: help serve test test-unit test-asan test-tsan test-cgroup2 fuzz check bench docs install clean
 
 CMAKE := cmake
 # A machine of yours may have more cores than memory for them; JOBS=1 make test is gentle.
@@ -13,8 +13,9 @@ help:
 	@echo 'make serve    install what is needed, build, and start polybox'
 	@echo 'make test     install what the tests need, build, and run every test'
 	@echo 'make test-cgroup2   run the tests of limits and attacks in a virtual machine with cgroup v2'
+	@echo 'make fuzz     fuzz what reads requests (FUZZ_SECONDS=20 each)'
 	@echo 'make check    format, static analysis and layering of the sources'
-	@echo 'make bench    measure'
+	@echo 'make bench    measure, and write docs/benchmarks.md'
 	@echo 'make docs     rewrite the generated pages under docs/'
 	@echo 'make install  install the binary (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make clean    remove build/'
@@ -48,18 +49,30 @@ serve:
 	@tools/start
 
 test:
-	@tools/setup build test all-languages
+	@tools/setup build test all-languages python-tools
 	$(release_tests)
 	$(call build,release,all bench_jail)
 	$(link_binary)
 	@$(BINARY) preinstall
 	@tools/run-tests release e2e layering attacks soak
 
-# The unit tests under the sanitizers; CI runs both.
-test-asan test-tsan: test-%:
+# The unit tests under the sanitizers; CI runs both. With asan the requests of the end-to-end tests as well.
+test-asan:
+	@tools/setup build test all-languages
+	$(call build,asan,all)
+	@build/asan/cmd/polybox/polybox preinstall
+	@tools/run-tests asan e2e-asan
+
+test-tsan:
 	@tools/setup build test
-	$(call build,$*,all)
-	@tools/run-tests $*
+	$(call build,tsan,all)
+	@tools/run-tests tsan
+
+# What reads requests, fed with what nobody would send. CI runs it briefly.
+fuzz:
+	@tools/setup build fuzz
+	$(call build,fuzz,fuzzers)
+	@tools/run-tests fuzz
 
 # The tests of limits and attacks on the unified cgroup hierarchy, in a virtual machine; not part of make test.
 test-cgroup2:
@@ -79,12 +92,15 @@ check:
 bench: $(BINARY)
 	@tools/setup bench
 	$(call build,release,bench_jail)
-	@tests/bench/run
+	@tests/bench/command_line.py
 	@$(RELEASE)/tests/bench/bench_jail
+	@tests/bench/run.py --write
+	@tests/bench/load.py
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md
 	$(BINARY) docs languages > docs/languages.md
+	$(BINARY) docs openapi | python3 -m json.tool --indent 1 > docs/openapi.json
 
 PREFIX ?= /usr/local
 install: $(BINARY)

@@ -14,9 +14,12 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "command.h"
+#include "compiled.h"
+#include "exec/compile_step.h"
 #include "exec/jail_home.h"
 #include "exec/launch.h"
 #include "exec/streams.h"
+#include "exec/warm.h"
 #include "installed.h"
 #include "isolation.h"
 #include "jail/grade.h"
@@ -28,6 +31,7 @@ namespace json = boost::json;
 using jail::Grade;
 using jail::Outcome;
 using languages::Language;
+using Sink = exec::Streams::Sink;
 
 struct Flags {
   std::shared_ptr<std::string> file = std::make_shared<std::string>();
@@ -37,6 +41,7 @@ struct Flags {
   std::shared_ptr<std::string> timeout = std::make_shared<std::string>();
   std::shared_ptr<std::string> memory = std::make_shared<std::string>();
   std::shared_ptr<bool> as_json = std::make_shared<bool>(false);
+  std::shared_ptr<bool> warm = std::make_shared<bool>(false);
 };
 
 Error Invalid(std::string message) {
@@ -117,6 +122,8 @@ struct StepReport {
   Outcome outcome;
   std::string out;
   std::string err;
+  /// A compile step: whether the cache had its result; absent when it was not asked.
+  std::optional<bool> cached;
 };
 
 json::value OptionalMilliseconds(const std::optional<Duration>& duration) {
@@ -140,9 +147,11 @@ json::value ToJson(const StepReport& report) {
       {"processes_peak",
        outcome.processes_peak ? json::value(*outcome.processes_peak) : json::value(nullptr)},
       {"oom_kills", outcome.oom_kills},
+      {"warm", outcome.warm},
       {"stdout", ToUtf8(report.out)},
       {"stderr", ToUtf8(report.err)},
   };
+  if (report.cached) object["cached"] = *report.cached;
   if (outcome.end == jail::End::kSetupFailed) object["setup_failure"] = outcome.setup_failure;
   return object;
 }
@@ -183,43 +192,92 @@ class Session {
       context_.log.Warn("the guest is shown the host's own inodes", {{"what", shared}});
     }
     POLYBOX_ASSIGN_OR_RETURN(const auto files, exec::FilesFor(installation, program));
-    POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
     std::optional<StepReport> compile;
-    if (language.compile) {
-      POLYBOX_ASSIGN_OR_RETURN(compile, RunStep(slot, installation, *language.compile, program));
+    if (!language.compile) {
+      POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
+    } else {
+      POLYBOX_ASSIGN_OR_RETURN(compile, Compile(slot, installation, files, program));
       if (compile->outcome.end != jail::End::kExited || compile->outcome.exit_code != 0) {
         return Finish(language, compile, std::nullopt);
       }
     }
-    POLYBOX_ASSIGN_OR_RETURN(StepReport run, RunStep(slot, installation, language.run, program));
+    POLYBOX_ASSIGN_OR_RETURN(StepReport run, RunProgram(slot, installation, program));
     return Finish(language, compile, std::move(run));
   }
 
  private:
-  Result<jail::Slot> MakeSlot(const exec::Installation& installation) {
+  Result<jail::Slot> MakeSlot(exec::Installation& installation) {
     POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade_));
     home_.emplace(std::move(home));
-    return home_->MakeSlot(exec::SpecFor(installation, grade_), 0);
+    preparer_ = OpenPreparer(*home_, exec::Preparer::Mode::kLook, context_);
+    if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
+    const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
+    if (warm) installation.warm = exec::WarmFor(installation, {});
+    if (warm && installation.warm.start.kind == jail::init::WarmKind::kNone) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("{} is not started ahead of its programs", installation.language.name))
+          .WithFix("leave out --warm");
+    }
+    POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot,
+                             home_->MakeSlot(exec::SpecFor(installation, grade_), 0));
+    // As between two runs of the server's: this waits for the interpreter.
+    if (warm) POLYBOX_RETURN_IF_ERROR(slot.Reset());
+    return slot;
   }
 
-  /// The compiler's output goes where the program's goes; only the program gets the input.
-  Result<StepReport> RunStep(jail::Slot& slot, const exec::Installation& installation,
-                             const languages::Step& step, const exec::Program& program) {
-    const bool is_run = &step == &installation.language.run;
-    POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest request,
+  /// Puts the files into the slot as well. The compiler's output goes where the program's goes;
+  /// only the program gets the input.
+  Result<StepReport> Compile(jail::Slot& slot, const exec::Installation& installation,
+                             const std::vector<jail::InputFile>& files,
+                             const exec::Program& program) {
+    const languages::Step& step = *installation.language.compile;
+    POLYBOX_ASSIGN_OR_RETURN(const jail::RunRequest request,
                              exec::RequestFor(installation, step, program));
-    if (is_run) POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits));
     limits_ = request.limits;
     StepReport report;
+    const Sink out = SinkFor(STDOUT_FILENO, report.out);
+    const Sink err = SinkFor(STDERR_FILENO, report.err);
+    const std::unique_ptr<exec::CompileCache> cache =
+        OpenCompileCache(context_.config.settings, context_.log);
+    const exec::CompileJob job = {
+        .sight = {installation, files, request, grade_},
+        .output = step.limits.output,
+        .listener =
+            [&](exec::Stream stream, std::string_view text) {
+              (stream == exec::Stream::kOut ? out : err)(text);
+            },
+        .run = [&](const exec::Listener& listener) -> Result<Outcome> {
+          exec::Streams streams;
+          streams.out = [&](std::string_view text) { listener(exec::Stream::kOut, text); };
+          streams.err = [&](std::string_view text) { listener(exec::Stream::kErr, text); };
+          streams.limit = step.limits.output;
+          streams.signals = signals_.get();
+          return exec::RunWithStreams(slot, request, streams);
+        }};
+    POLYBOX_ASSIGN_OR_RETURN(exec::Compiled compiled, exec::CompileIn(slot, cache.get(), job));
+    report.outcome = std::move(compiled.outcome);
+    report.cached = compiled.hit;
+    return report;
+  }
+
+  Result<StepReport> RunProgram(jail::Slot& slot, const exec::Installation& installation,
+                                const exec::Program& program) {
+    const languages::Step& step = installation.language.run;
+    POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest request,
+                             exec::RequestFor(installation, step, program));
+    POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits));
+    limits_ = request.limits;
+    request.warm = exec::TakesOver(installation, request);
+    StepReport report;
     UniqueFd input;
-    if (is_run && !flags_.input->empty()) {
+    if (!flags_.input->empty()) {
       POLYBOX_ASSIGN_OR_RETURN(input, OpenFile(*flags_.input, O_RDONLY));
     }
-    const bool from_terminal = is_run && !input.valid() && *flags_.file != "-";
+    const bool from_terminal = !input.valid() && *flags_.file != "-";
     exec::Streams streams;
     streams.input = input.valid() ? input.get() : from_terminal ? STDIN_FILENO : -1;
-    streams.out = Sink(STDOUT_FILENO, report.out);
-    streams.err = Sink(STDERR_FILENO, report.err);
+    streams.out = SinkFor(STDOUT_FILENO, report.out);
+    streams.err = SinkFor(STDERR_FILENO, report.err);
     streams.limit = step.limits.output;
     streams.signals = signals_.get();
     POLYBOX_ASSIGN_OR_RETURN(report.outcome,
@@ -227,7 +285,7 @@ class Session {
     return report;
   }
 
-  exec::Streams::Sink Sink(int fd, std::string& kept) const {
+  Sink SinkFor(int fd, std::string& kept) const {
     if (*flags_.as_json) return [&kept](std::string_view text) { kept += text; };
     return [fd](std::string_view text) { (void)WriteAll(fd, text); };
   }
@@ -253,6 +311,7 @@ class Session {
   Grade grade_;
   UniqueFd signals_;
   std::optional<exec::JailHome> home_;
+  std::unique_ptr<exec::Preparer> preparer_;
   jail::RunLimits limits_;
 };
 
@@ -295,6 +354,9 @@ Subcommand RunCommand() {
            {.name = "--memory",
             .doc = "How much memory it may use, such as 256M",
             .into = flags.memory},
+           {.name = "--warm",
+            .doc = "Starts its interpreter before handing the program over, as the server does",
+            .into = flags.warm},
            JsonOption(flags.as_json)},
       .run = [flags](const Context& context) -> int {
         const Result<int> code = Run(flags, context);

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "build_info.h"
 #include "command.h"
+#include "compiled.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
 #include "exec/package_source.h"
@@ -71,11 +74,12 @@ std::string Variable(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-/// "python=numpy", "pandas": a language and its first module, then more of its modules.
+/// "python=numpy,pandas": a language and its first module, then more of its modules.
 Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
   exec::Preloads preloads;
   std::string language;
-  for (const std::string& item : settings.preload) {
+  std::istringstream items(fmt::format("{}", fmt::join(settings.preload, ",")));
+  for (std::string item; std::getline(items, item, ',');) {
     const std::size_t equals = item.find('=');
     if (equals != std::string::npos) language = item.substr(0, equals);
     const exec::Installation* found = catalog.Find(language);
@@ -210,6 +214,10 @@ Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
                            exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
+  const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
+  if (compiled != nullptr) compiled->CleanUp();
+  const std::unique_ptr<exec::Preparer> preparer =
+      OpenPreparer(parts.home, exec::Preparer::Mode::kMake, context);
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
@@ -218,10 +226,13 @@ Result<int> Serve(const Context& context) {
   options.kept_language = parts.mode.language;
   options.kept = static_cast<std::size_t>(settings.warm_slots);
   options.idle_memory = settings.warm_memory;
+  options.compile_cache = compiled.get();
+  options.preparer = preparer.get();
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
+  // Before the engine, whose end counts what it cancels.
+  obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));
-  obs::Metrics metrics;
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);

@@ -16,6 +16,7 @@ Result<http::Ended> Serve(Serving serving, const Context& context) {
   http::BannerFacts banner = std::move(serving.banner);
   banner.token_file = settings.token_file;
   return http::Serve({.server = std::move(server),
+                      .version = banner.version,
                       .places = {.listen = config::ListenAddress(context.config),
                                  .runtime_port = settings.runtime_port,
                                  .unix_socket = settings.unix_socket,

@@ -26,6 +26,9 @@ struct Settings {
   std::string log_format = "auto";
   std::string isolation = "auto";
   std::string min_isolation = "rootless";
+  std::string compile_cache = "on";
+  Bytes compile_cache_size = Bytes::MiB(1024);
+  std::string compile_cache_dir;
 
   std::string listen = "127.0.0.1:8080";
   std::int64_t port = 0;

@@ -54,7 +54,7 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         admission_(options_.lanes),
         pool_(home, {.most = Places(),
                      .memory = options_.idle_memory,
-                     .kept_key = KeyOf(options_.kept_language),
+                     .kept_key = KeptKey(),
                      .kept = options_.kept}) {
     for (const Installation& known : catalog.available()) {
       installations_.emplace(known.language.id, WithWarmStart(known));
@@ -109,8 +109,15 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   }
 
   /// Slots with the same key show the same.
-  static std::string KeyOf(const std::string& language, const std::string& packages = "") {
-    return fmt::format("{}:{}", language, packages);
+  static std::string KeyOf(const std::string& language, const std::string& packages = "",
+                           const std::string& prepared = "") {
+    return fmt::format("{}:{}:{}", language, packages, prepared);
+  }
+
+  /// Of the slots that are always there.
+  std::string KeptKey() const {
+    const Installation* kept = catalog_.Find(options_.kept_language);
+    return KeyOf(options_.kept_language, kept == nullptr ? "" : kept->packages);
   }
 
   /// Makes the slots that are always there, before anyone asks.
@@ -130,7 +137,9 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
 
   Answer Execute(Job& job, Place& place);
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
-  Answer RunProgram(Job& job, const Installation& installation, Place& place, Report report);
+  Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
+  /// The same with all that is to be shown.
+  Answer RunInstalled(Job& job, const Installation& installation, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
@@ -249,11 +258,13 @@ void Engine::TakeJobs(const std::stop_token& stop) {
 
 void Engine::MakeKept() {
   const auto found = installations_.find(options_.kept_language);
+  // A slot of a language that starts cold is made fast enough when it is asked for.
   if (found == installations_.end()) return;
+  if (found->second.warm.start.kind == jail::init::WarmKind::kNone) return;
   const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
   std::vector<std::unique_ptr<SlotPool::Lease>> made;
   for (std::size_t i = 0; i < options_.kept; ++i) {
-    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeyOf(options_.kept_language), spec);
+    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeptKey(), spec);
     // Whoever asks for it will see why.
     if (!lease.ok()) break;
     made.push_back(std::move(lease).value());
@@ -346,8 +357,18 @@ Installation Engine::WithWarmStart(const Installation& known) const {
   return installation;
 }
 
-Answer Engine::RunProgram(Job& job, const Installation& installation, Place& place, Report report) {
-  const std::string key = KeyOf(installation.language.id, installation.packages);
+Answer Engine::RunProgram(Job& job, const Installation& known, Place& place, Report report) {
+  const std::string ready = options_.preparer == nullptr ? "" : options_.preparer->Get(known);
+  if (ready.empty()) return RunInstalled(job, known, place, std::move(report));
+  Installation with_layer = known;
+  with_layer.prepared = ready;
+  return RunInstalled(job, with_layer, place, std::move(report));
+}
+
+Answer Engine::RunInstalled(Job& job, const Installation& installation, Place& place,
+                            Report report) {
+  const std::string key =
+      KeyOf(installation.language.id, installation.packages, installation.prepared);
   return RunInSlot(
       job, key, [&] { return SpecFor(installation, home_.grade()); }, place, std::move(report),
       [&](Session& session, jail::Slot& slot, Report& filled) {
@@ -371,7 +392,7 @@ Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeS
   Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   place.lease = std::move(taken).value();
-  Session session(job.request);
+  Session session(job.request, options_.compile_cache);
   {
     const std::lock_guard lock(mutex_);
     job.session = &session;

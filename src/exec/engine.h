@@ -12,7 +12,9 @@
 #include "base/result.h"
 #include "exec/catalog.h"
 #include "exec/command.h"
+#include "exec/compile_cache.h"
 #include "exec/jail_home.h"
+#include "exec/preparer.h"
 #include "exec/request.h"
 #include "exec/warm.h"
 
@@ -102,6 +104,10 @@ struct EngineOptions {
   Bytes idle_memory = Bytes::MiB(512);
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
+  /// Null: compilers always run. Must outlive the engine.
+  CompileCache* compile_cache = nullptr;
+  /// Null: compile steps find nothing ready. Must outlive the engine.
+  Preparer* preparer = nullptr;
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.

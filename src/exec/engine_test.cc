@@ -47,6 +47,19 @@ SET = "{packages}"
 apt = ["bash"]
 )";
 
+/// A language whose interpreter comes to nothing when it is started ahead: Bash again.
+std::string BrokenAhead(const std::string& kind) {
+  std::string file(kPackaged.substr(0, kPackaged.find("[packages]")));
+  for (const char* word : {"packaged", "Packaged", ".pk"}) {
+    for (std::size_t at = file.find(word); at != std::string::npos; at = file.find(word)) {
+      file.replace(at, std::string_view(word).size(), word[0] == '.' ? "." + kind : kind);
+    }
+  }
+  return file + "[warm]\nkind = \"" + kind +
+         "\"\ncommand = [\"{executable}\", \"{warm}\"]\nprogram = \"echo mine; exit 7\"\n"
+         "[image]\napt = [\"bash\"]\n";
+}
+
 /// Package sets without an installer; an answer per requirement.
 class FakePackages : public PackageSource {
  public:
@@ -84,6 +97,8 @@ class EngineTest : public ::testing::Test {
       if (wanted) files.push_back(file);
     }
     files.push_back({"packaged.toml", kPackaged});
+    files.push_back({"zygote.toml", zygote_});
+    files.push_back({"prestart.toml", prestart_});
     auto registry = languages::Registry::Load(files, {});
     ASSERT_TRUE(registry.ok()) << registry.error().message();
     registry_.emplace(std::move(registry).value());
@@ -139,6 +154,8 @@ class EngineTest : public ::testing::Test {
     return std::get<Report>(answer);
   }
 
+  const std::string zygote_ = BrokenAhead("zygote");
+  const std::string prestart_ = BrokenAhead("prestart");
   std::ostringstream lines_;
   log::Logger log_ = log::Logger::ToStream(lines_, {});
   std::optional<languages::Registry> registry_;
@@ -152,6 +169,21 @@ RefusalKind KindOf(const Answer& answer) {
   const auto* refusal = std::get_if<Refusal>(&answer);
   EXPECT_NE(refusal, nullptr) << "it was run";
   return refusal == nullptr ? RefusalKind::kFailed : refusal->kind;
+}
+
+TEST_F(EngineTest, AnInterpreterThatCannotBeStartedAheadIsStartedWithItsProgram) {
+  Start();
+  for (const char* language : {"zygote", "prestart"}) {
+    for (int i = 0; i < 6; ++i) {
+      Request request = Script("echo theirs; exit 3");
+      request.language = language;
+      const Report report = Run(std::move(request));
+      ASSERT_TRUE(report.run.has_value());
+      EXPECT_EQ(report.run->out, "theirs\n") << language;
+      EXPECT_EQ(report.run->outcome.exit_code, 3);
+      EXPECT_FALSE(report.warm);
+    }
+  }
 }
 
 TEST_F(EngineTest, ARunAnswersWithAllThatItDid) {

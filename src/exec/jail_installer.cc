@@ -25,8 +25,6 @@ namespace fs = std::filesystem;
 using languages::Argv;
 using languages::Placeholders;
 
-// In the working directory, and as the installer sees it.
-constexpr const char* kTargetName = "target";
 // Of what an installer said: enough for its error, which comes last.
 constexpr std::size_t kKeptOutput = 64 << 10;
 

@@ -37,13 +37,19 @@ Placeholders ValuesFor(const Installation& installation, const Program& program)
           {"entry_stem", has_extension ? entry.substr(0, dot) : entry},
           {"work", installation.places.work},
           {"tmp", installation.places.tmp},
-          {"packages", installation.places.packages}};
+          {"packages", installation.places.packages},
+          {"prepared", jail::kPreparedDirectory},
+          {"target", fmt::format("{}/{}", installation.places.work, kTargetName)}};
 }
 
 /// The step's environment, the packages' over it, and what every guest gets.
 languages::Env Environment(const Installation& installation, const languages::Step& step,
                            const Placeholders& values) {
   languages::Env env = step.env;
+  const auto& compile = installation.language.compile;
+  if (!installation.prepared.empty() && compile && &step == &*compile) {
+    for (const auto& [name, value] : compile->prepare->env) env[name] = value;
+  }
   if (!installation.packages.empty()) {
     for (const auto& [name, value] : installation.language.packages->env) env[name] = value;
   }
@@ -54,6 +60,23 @@ languages::Env Environment(const Installation& installation, const languages::St
   if (installation.places.tmp != jail::Places().tmp) env["TMPDIR"] = installation.places.tmp;
   if (installation.egress) env.merge(EgressEnvironment());
   return env;
+}
+
+/// All but the limits, for a request that has its words.
+Status Complete(const Installation& installation, const languages::Env& env,
+                jail::RunRequest& request) {
+  request.directory = installation.places.work;
+  if (request.argv[0].find('/') == std::string::npos) {
+    // The jail shows the host's programs at their own places.
+    const std::string name = request.argv[0];
+    request.argv[0] = sys::FindOnPath(name, env.at("PATH"));
+    if (request.argv[0].empty()) {
+      return Error(ErrorKind::kUnavailable,
+                   fmt::format("\"{}\" not found in {}", name, env.at("PATH")));
+    }
+  }
+  for (const auto& [name, value] : env) request.env.push_back(fmt::format("{}={}", name, value));
+  return {};
 }
 
 bool Contains(const std::vector<InputFile>& files, const std::string& name) {
@@ -108,6 +131,9 @@ jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
   if (!installation.packages.empty()) {
     spec.trees.push_back({installation.packages, jail::kPackagesDirectory, false});
   }
+  if (!installation.prepared.empty()) {
+    spec.trees.push_back({installation.prepared, jail::kPreparedDirectory, false});
+  }
   return spec;
 }
 
@@ -137,23 +163,22 @@ Result<jail::RunRequest> RequestFor(const Installation& installation, const lang
                                     const Program& program) {
   const Placeholders values = ValuesFor(installation, program);
   jail::RunRequest request;
-  request.directory = installation.places.work;
-  const languages::Env env = Environment(installation, step, values);
   request.argv = languages::Expand(step.command, values);
-  if (request.argv[0].find('/') == std::string::npos) {
-    // The jail shows the host's programs at their own places.
-    const std::string name = request.argv[0];
-    request.argv[0] = sys::FindOnPath(name, env.at("PATH"));
-    if (request.argv[0].empty()) {
-      return Error(ErrorKind::kUnavailable,
-                   fmt::format("\"{}\" not found in {}", name, env.at("PATH")));
-    }
-  }
-  for (const auto& [name, value] : env) request.env.push_back(fmt::format("{}={}", name, value));
+  POLYBOX_RETURN_IF_ERROR(Complete(installation, Environment(installation, step, values), request));
   request.limits = LimitsOf(step.limits);
   if (&step == &installation.language.run) {
     request.argv.insert(request.argv.end(), program.args.begin(), program.args.end());
   }
+  return request;
+}
+
+Result<jail::RunRequest> PreparationFor(const Installation& installation) {
+  const languages::CompileStep& step = *installation.language.compile;
+  const Placeholders values = ValuesFor(installation, {});
+  jail::RunRequest request;
+  request.argv = languages::Expand(step.prepare->command, values);
+  POLYBOX_RETURN_IF_ERROR(Complete(installation, Environment(installation, step, values), request));
+  request.limits = LimitsOf(step.prepare->limits);
   return request;
 }
 

@@ -31,12 +31,19 @@ struct Installation {
   jail::Warm warm = {};
   /// Its guests get the egress proxy, with an operator's list of hosts: see net/egress_proxy.h.
   bool egress = false;
+  /// The directory on the host of what its compile step finds ready; "" when there is none.
+  std::string prepared = {};
 };
 
 /// The variables by which programs find the egress proxy of their jail.
 languages::Env EgressEnvironment();
 
 jail::RunLimits LimitsOf(const languages::Limits& limits);
+
+/// How what a compile step finds ready is made, in the directory kTargetName of the working
+/// directory; only for languages that have a preparation.
+Result<jail::RunRequest> PreparationFor(const Installation& installation);
+inline constexpr const char* kTargetName = "target";
 
 /// What a slot of this grade shows.
 jail::Spec SpecFor(const Installation& installation, jail::Grade grade);

@@ -15,23 +15,11 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "exec/installer.h"
-#include "exec/set_lock.h"
+#include "exec/layer_store.h"
 
 namespace polybox::exec {
 
-/// Keeps a set from being removed.
-class [[nodiscard]] PackageLease {
- public:
-  PackageLease() = default;
-  PackageLease(std::string path, SetLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
-
-  /// Its directory on the host; "" when there is none.
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  SetLock lock_;
-};
+using PackageLease = LayerLease;
 
 struct Provision {
   PackageLease lease;
@@ -75,22 +63,14 @@ class PackageStore {
   };
   struct Wish;
 
-  PackageStore(PackageStoreOptions options, Installer& installer, const log::Logger& log);
+  PackageStore(Installer& installer, const log::Logger& log);
 
-  std::string PathOf(const std::string& name) const { return options_.directory + "/" + name; }
-  std::string LockPath(const std::string& key) const { return PathOf(".lock-" + key); }
-  Result<PackageLease> Use(const std::string& key);
   /// Installs, or waits for whoever does. Nothing when it is worth looking again.
   std::optional<Result<InstallOutcome>> InstallOrWait(const Wish& wish, PackageLease& lease);
   /// `lease` is that of the new set: it must not go before it is used, even if it is too large.
   std::optional<Result<InstallOutcome>> InstallAlone(const Wish& wish, PackageLease& lease);
-  Result<InstallOutcome> InstallInto(const Wish& wish, const SetLock& lock);
-  void Sweep();
-  /// Removes what was not used for longest until the rest fits.
-  void MakeRoom();
-  void Remove(const std::string& key);
 
-  PackageStoreOptions options_;
+  std::unique_ptr<LayerStore> layers_;
   Installer& installer_;
   log::Logger log_;
   std::mutex mutex_;

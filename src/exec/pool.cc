@@ -27,7 +27,10 @@ unsigned SlotPool::TakeNumber() {
 
 Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
                                                         const MakeSpec& spec) {
-  if (std::unique_ptr<Lease> idle = TakeIdle(key)) return idle;
+  while (std::unique_ptr<Lease> idle = TakeIdle(key)) {
+    if (idle->slot->Alive()) return idle;
+    Drop(std::move(idle));
+  }
   auto lease = std::make_unique<Lease>();
   lease->key = key;
   lease->number = TakeNumber();

@@ -61,6 +61,7 @@ class SlotPool {
     std::chrono::steady_clock::time_point since;
   };
 
+  /// The one that was used last; null when none waits.
   std::unique_ptr<Lease> TakeIdle(const std::string& key);
   unsigned TakeNumber();
   /// These with the mutex held.

@@ -99,6 +99,8 @@ struct Report {
   Duration queued{};
   Duration install{};
   bool warm = false;
+  /// Whether the compile cache had the program; absent when it was not asked.
+  std::optional<bool> compile_hit;
   jail::Grade isolation = jail::Grade::kNone;
 };
 

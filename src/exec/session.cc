@@ -31,14 +31,26 @@ void SetVariable(std::vector<std::string>& env, const std::string& name, const s
   env.push_back(fmt::format("{}={}", name, value));
 }
 
+/// A run that asks for less room than its own files take cannot be given it.
+Status CheckRoom(const std::vector<jail::InputFile>& files, const Overrides& overrides) {
+  constexpr std::uint64_t kPage = 4096;
+  std::uint64_t taken = 0;
+  for (const jail::InputFile& file : files)
+    taken += (file.content.size() + kPage - 1) / kPage * kPage;
+  if (!overrides.disk || Bytes(taken) <= *overrides.disk) return {};
+  return Error(ErrorKind::kInvalid,
+               fmt::format("the files take {} bytes of the disk, of which the run may have {}",
+                           taken, overrides.disk->count()));
+}
+
 /// What a step says, as the request wants it kept.
 class Recorder {
  public:
   Recorder(const Request& request, StepKind kind, Bytes limit)
       : request_(request), kind_(kind), out_(limit), err_(limit) {}
 
-  Streams::Sink Sink(Stream stream) {
-    return [this, stream](std::string_view text) { Take(stream, text); };
+  Listener listener() {
+    return [this](Stream stream, std::string_view text) { Take(stream, text); };
   }
 
   void Finish(StepReport& report) {
@@ -65,8 +77,13 @@ class Recorder {
 
 }  // namespace
 
-Result<StepReport> Session::RunStep(jail::Slot& slot, const Installation& installation,
-                                    StepKind kind) {
+/// A step as it is executed.
+struct Session::Step {
+  jail::RunRequest run;
+  Bytes output;
+};
+
+Result<Session::Step> Session::StepFor(const Installation& installation, StepKind kind) const {
   const bool is_run = kind == StepKind::kRun;
   const languages::Language& language = installation.language;
   const languages::Step& step = is_run ? language.run : *language.compile;
@@ -83,41 +100,64 @@ Result<StepReport> Session::RunStep(jail::Slot& slot, const Installation& instal
     }
   }
   run.warm = is_run && TakesOver(installation, run);
-  return Perform(slot, kind, std::move(run), overrides.output.value_or(step.limits.output));
+  return Step{std::move(run), overrides.output.value_or(step.limits.output)};
 }
 
-Result<StepReport> Session::Perform(jail::Slot& slot, StepKind kind, jail::RunRequest run,
-                                    Bytes output) {
-  Recorder recorder(request_, kind, output);
+Result<jail::Outcome> Session::RunIn(jail::Slot& slot, StepKind kind, const Step& step,
+                                     const Listener& listener) {
   Streams streams;
   if (kind == StepKind::kRun) streams.input_bytes = request_.input;
-  streams.out = recorder.Sink(Stream::kOut);
-  streams.err = recorder.Sink(Stream::kErr);
+  streams.out = [&](std::string_view text) { listener(Stream::kOut, text); };
+  streams.err = [&](std::string_view text) { listener(Stream::kErr, text); };
   streams.limit =
-      request_.output_rule == OutputRule::kEndRun ? std::optional(output) : std::nullopt;
+      request_.output_rule == OutputRule::kEndRun ? std::optional(step.output) : std::nullopt;
   streams.cancelled = &cancelled_;
   {
     const std::lock_guard lock(mutex_);
     slot_ = &slot;
   }
-  Result<jail::Outcome> outcome = RunWithStreams(slot, std::move(run), streams);
+  Result<jail::Outcome> outcome = RunWithStreams(slot, step.run, streams);
   {
     const std::lock_guard lock(mutex_);
     slot_ = nullptr;
   }
-  if (!outcome.ok()) return outcome.error();
+  return outcome;
+}
+
+Result<StepReport> Session::Perform(jail::Slot& slot, StepKind kind, const Step& step) {
+  Recorder recorder(request_, kind, step.output);
   StepReport report;
-  report.outcome = std::move(outcome).value();
+  POLYBOX_ASSIGN_OR_RETURN(report.outcome, RunIn(slot, kind, step, recorder.listener()));
   recorder.Finish(report);
   return report;
+}
+
+Status Session::Compile(jail::Slot& slot, const Installation& installation,
+                        const std::vector<jail::InputFile>& files, Report& report) {
+  POLYBOX_ASSIGN_OR_RETURN(const Step step, StepFor(installation, StepKind::kCompile));
+  Recorder recorder(request_, StepKind::kCompile, step.output);
+  CompileJob job = {
+      .sight = {installation, files, step.run, report.isolation},
+      .output = {},
+      .listener = recorder.listener(),
+      .run =
+          [&](const Listener& listener) { return RunIn(slot, StepKind::kCompile, step, listener); },
+      .cancel = stop_.get_token()};
+  if (request_.output_rule == OutputRule::kEndRun) job.output = step.output;
+  POLYBOX_ASSIGN_OR_RETURN(Compiled compiled, CompileIn(slot, cache_, job));
+  report.compile_hit = compiled.hit;
+  report.compile.emplace();
+  report.compile->outcome = std::move(compiled.outcome);
+  recorder.Finish(*report.compile);
+  return {};
 }
 
 Status Session::RunCommand(jail::Slot& slot, jail::RunRequest run, Report& report) {
   // More than the clients read of an answer.
   constexpr Bytes kOutput = Bytes::MiB(4);
   Apply(request_.run, run.limits);
-  POLYBOX_ASSIGN_OR_RETURN(report.run, Perform(slot, StepKind::kRun, std::move(run),
-                                               request_.run.output.value_or(kOutput)));
+  const Step step = {std::move(run), request_.run.output.value_or(kOutput)};
+  POLYBOX_ASSIGN_OR_RETURN(report.run, Perform(slot, StepKind::kRun, step));
   return {};
 }
 
@@ -128,14 +168,17 @@ Status Session::Run(jail::Slot& slot, Installation installation, Report& report)
   if (!request_.output_directory.empty()) {
     files.push_back({request_.output_directory, "", S_IFDIR | 0755});
   }
-  POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
-  if (installation.language.compile && !cancelled_) {
-    POLYBOX_ASSIGN_OR_RETURN(report.compile, RunStep(slot, installation, StepKind::kCompile));
+  POLYBOX_RETURN_IF_ERROR(CheckRoom(files, request_.run));
+  if (!installation.language.compile) {
+    POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
+  } else if (!cancelled_) {
+    POLYBOX_RETURN_IF_ERROR(Compile(slot, installation, files, report));
     const jail::Outcome& compiled = report.compile->outcome;
     if (compiled.end != jail::End::kExited || compiled.exit_code != 0) return {};
   }
   if (cancelled_) return {};
-  POLYBOX_ASSIGN_OR_RETURN(report.run, RunStep(slot, installation, StepKind::kRun));
+  POLYBOX_ASSIGN_OR_RETURN(const Step step, StepFor(installation, StepKind::kRun));
+  POLYBOX_ASSIGN_OR_RETURN(report.run, Perform(slot, StepKind::kRun, step));
   report.warm = report.run->outcome.warm;
   return request_.output_directory.empty() || cancelled_ ? Status() : Collect(slot, report);
 }
@@ -155,6 +198,7 @@ Status Session::Collect(jail::Slot& slot, Report& report) const {
 
 void Session::Cancel() {
   cancelled_ = true;
+  stop_.request_stop();
   const std::lock_guard lock(mutex_);
   if (slot_ != nullptr) slot_->Signal(SIGKILL);
 }

@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <mutex>
+#include <stop_token>
 
 #include "base/result.h"
+#include "exec/compile_cache.h"
+#include "exec/compile_step.h"
 #include "exec/launch.h"
 #include "exec/request.h"
 #include "jail/slot.h"
@@ -13,8 +16,9 @@ namespace polybox::exec {
 
 class Session {
  public:
-  /// Borrowed.
-  explicit Session(const Request& request) : request_(request) {}
+  /// Both borrowed; the cache may be null.
+  explicit Session(const Request& request, CompileCache* cache = nullptr)
+      : request_(request), cache_(cache) {}
 
   /// Fills in compile, run and artifacts. An error of kind kInvalid is the request's fault; any
   /// other means that the slot is broken.
@@ -26,11 +30,21 @@ class Session {
   bool cancelled() const { return cancelled_; }
 
  private:
-  Result<StepReport> RunStep(jail::Slot& slot, const Installation& installation, StepKind kind);
-  Result<StepReport> Perform(jail::Slot& slot, StepKind kind, jail::RunRequest run, Bytes output);
+  struct Step;
+
+  /// What is executed, as the request wants it.
+  Result<Step> StepFor(const Installation& installation, StepKind kind) const;
+  /// Puts the files into the slot as well.
+  Status Compile(jail::Slot& slot, const Installation& installation,
+                 const std::vector<jail::InputFile>& files, Report& report);
+  Result<StepReport> Perform(jail::Slot& slot, StepKind kind, const Step& step);
+  Result<jail::Outcome> RunIn(jail::Slot& slot, StepKind kind, const Step& step,
+                              const Listener& listener);
   Status Collect(jail::Slot& slot, Report& report) const;
 
   const Request& request_;
+  CompileCache* cache_;
+  std::stop_source stop_;
   std::mutex mutex_;
   /// While a step runs.
   const jail::Slot* slot_ = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -80,6 +81,8 @@ struct Door {
   /// Paths whose faults are this door's even where no route is: "/v1/". The door without prefixes
   /// is asked for all other paths.
   std::vector<std::string> fault_prefixes;
+  /// What the API document (openapi.h) says of this door that depends on its settings, as JSON.
+  std::map<std::string, std::string> facts = {};
 };
 
 }  // namespace polybox::http

@@ -99,4 +99,8 @@ std::string QuoteJson(std::string_view text) {
   return out;
 }
 
+std::string JsonSeconds(Duration time) {
+  return fmt::format("{}", std::chrono::duration<double>(time).count());
+}
+
 }  // namespace polybox::http

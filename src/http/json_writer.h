@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.h"
+
 namespace polybox::http {
 
 class JsonWriter {
@@ -36,5 +38,8 @@ class JsonWriter {
 
 /// With its quotes.
 std::string QuoteJson(std::string_view text);
+
+/// "30", "0.5".
+std::string JsonSeconds(Duration time);
 
 }  // namespace polybox::http

@@ -45,6 +45,7 @@ obs::RunFigures FiguresOf(const exec::Report& report, std::string language, std:
   if (report.install != Duration{}) figures.install = report.install;
   if (report.compile) figures.compile = report.compile->outcome.wall;
   if (report.run) figures.run = report.run->outcome.wall;
+  figures.compile_hit = report.compile_hit;
   figures.warm = report.warm;
   return figures;
 }

@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 
 #include "http/address.h"
+#include "http/openapi.h"
 
 namespace polybox::http {
 namespace {
@@ -36,14 +37,14 @@ void LogServed(const log::Logger& log, const Served& served) {
                                      {"door", served.door}});
   IsProbe(served) ? line.Debug("request") : line.Info("request");
 }
-ServerOptions Complete(const ServeParts& parts, const log::Logger& log) {
+
+Result<ServerOptions> Complete(const ServeParts& parts, const log::Logger& log) {
   ServerOptions options = parts.server;
+  options.open = OpenRequests();
   options.doors.push_back(MakeReadyDoor(parts.readiness));
-  for (const char* path : {"/health", "/healthz", "/readyz", "/"}) {
-    for (const char* method : {"GET", "HEAD"}) {
-      options.open.push_back(fmt::format("{} {}", method, path));
-    }
-  }
+  const ApiFacts facts{parts.version, !options.tokens.empty(), options.open};
+  POLYBOX_ASSIGN_OR_RETURN(Door api, MakeApiDoor(options.doors, facts));
+  options.doors.push_back(std::move(api));
   options.observe = [&metrics = parts.metrics, log](const Served& served) {
     metrics.RequestAnswered({.door = std::string(served.door),
                              .route = std::string(served.route),
@@ -141,6 +142,15 @@ std::string_view NameOf(Ended ended) {
 
 }  // namespace
 
+std::vector<std::string> OpenRequests() {
+  std::vector<std::string> requests;
+  for (const char* path : {"/health", "/healthz", "/readyz", "/"}) {
+    for (const char* method : {"GET", "HEAD"})
+      requests.push_back(fmt::format("{} {}", method, path));
+  }
+  return requests;
+}
+
 Status CheckExposure(const Places& places, const Tokens& tokens) {
   POLYBOX_ASSIGN_OR_RETURN(const bool loopback,
                            IsLoopback(places.listen).In("listen on " + places.listen));
@@ -167,7 +177,8 @@ Result<UniqueFd> StopSignals() {
 
 Result<Ended> Serve(ServeParts parts, const log::Logger& log) {
   POLYBOX_RETURN_IF_ERROR(CheckExposure(parts.places, parts.server.tokens));
-  Server server(Complete(parts, log), log);
+  POLYBOX_ASSIGN_OR_RETURN(ServerOptions options, Complete(parts, log));
+  Server server(std::move(options), log);
   POLYBOX_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
                            ListenEverywhere(server, parts.places));
   server.Start();

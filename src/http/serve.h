@@ -30,8 +30,11 @@ struct Places {
 };
 
 struct ServeParts {
-  /// With the doors; the door of /readyz, the observer and the paths that need no token are added.
+  /// With the doors; those of /readyz and /openapi.json, the observer and the paths that need no
+  /// token are added.
   ServerOptions server;
+  /// Ours, as the API document names it.
+  std::string version = {};
   Places places;
   /// Must outlive the call.
   exec::Executor& executor;
@@ -57,6 +60,9 @@ Result<Ended> Serve(ServeParts parts, const log::Logger& log);
 /// A descriptor that SIGTERM and SIGINT can be read from. Blocks them for this thread and those
 /// that it starts, so it must be called before any thread is.
 Result<UniqueFd> StopSignals();
+
+/// What probes ask, which needs no token: "GET /health".
+std::vector<std::string> OpenRequests();
 
 /// Refuses an address that other machines reach when nobody has to bring a token.
 Status CheckExposure(const Places& places, const Tokens& tokens);

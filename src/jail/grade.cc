@@ -81,7 +81,13 @@ std::string FirstRefusal(const sys::CgroupFacts& cgroups,
   return "";
 }
 
-HostCheck CheckCgroups(const sys::CgroupFacts& cgroups) {
+/// Root that has no controllers sits in a cgroup that is not its own, so that comes first.
+constexpr std::string_view kCgroupFix =
+    "start polybox in a cgroup of its own (systemd: Delegate=yes; container: a writable "
+    "/sys/fs/cgroup)";
+
+HostCheck CheckCgroups(const sys::HostFacts& facts) {
+  const sys::CgroupFacts& cgroups = facts.cgroups;
   std::vector<std::string_view> missing;
   for (const std::string_view needed : kNeededControllers) {
     if (std::ranges::count(cgroups.writable, needed) == 0) missing.push_back(needed);
@@ -97,10 +103,7 @@ HostCheck CheckCgroups(const sys::CgroupFacts& cgroups) {
               "no group limit for {}; rlimits and a watchdog take over, and isolation is at "
               "most rootless",
               fmt::join(missing, ", ")),
-          .fix =
-              "run as root, or in a delegated cgroup of its own (systemd: Delegate=yes; container: "
-              "a writable "
-              "/sys/fs/cgroup)",
+          .fix = fmt::format("{}{}", kCgroupFix, facts.root ? "" : ", or as root"),
           .without = Grade::kRootless};
 }
 
@@ -191,7 +194,7 @@ std::vector<HostCheck> CheckHost(const sys::HostFacts& facts) {
                      "a guest's /proc cannot be its own (a container that masks /proc does this)"),
       NamespaceCheck("tmpfs", trials.tmpfs, "no size-limited scratch space"),
       CheckUid(facts),
-      CheckCgroups(facts.cgroups),
+      CheckCgroups(facts),
       CheckSeccomp(facts),
       CheckLandlock(facts),
       CheckOverlayfs(facts),

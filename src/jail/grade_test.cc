@@ -171,6 +171,18 @@ TEST(Grade, ALandlockThatDoesNotCoverSignalsSaysSo) {
   EXPECT_EQ(Named(checks, "landlock").found, "ABI 4, which does not cover signals as 6 does");
 }
 
+TEST(Grade, OnlyWhoIsNotRootIsToldToBe) {
+  sys::HostFacts facts = IdealHost();
+  facts.cgroups.writable = {};
+  EXPECT_EQ(Named(CheckHost(facts), "cgroups").fix,
+            "start polybox in a cgroup of its own (systemd: Delegate=yes; container: a writable "
+            "/sys/fs/cgroup)");
+  facts.root = false;
+  EXPECT_EQ(Named(CheckHost(facts), "cgroups").fix,
+            "start polybox in a cgroup of its own (systemd: Delegate=yes; container: a writable "
+            "/sys/fs/cgroup), or as root");
+}
+
 TEST(Grade, NamesAreReadBack) {
   for (const Grade grade : {Grade::kNone, Grade::kLandlock, Grade::kRootless, Grade::kFull}) {
     EXPECT_EQ(ParseGrade(GradeName(grade)), grade);

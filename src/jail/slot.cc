@@ -1,7 +1,6 @@
 #include "jail/slot.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -9,7 +8,6 @@
 #include <mutex>
 #include <poll.h>
 #include <sched.h>
-#include <spawn.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -20,12 +18,12 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
-#include "base/scope_exit.h"
 #include "jail/bare_plan.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
 #include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
 #include "sys/own_tasks.h"
@@ -40,54 +38,6 @@ constexpr unsigned kFirstUid = 0x70000000;
 unsigned SlotUid(unsigned number) {
   const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
   return kFirstUid + server * 256 + (number % 128) * 2;
-}
-
-struct Started {
-  pid_t pid = -1;
-  UniqueFd socket;
-};
-
-/// Starts the slot init with its end of the socket as descriptor 3.
-Result<Started> StartInit(Grade grade) {
-  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::FromErrno("make a socket for the slot init");
-  }
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
-  // Above the numbers that they go to, so that neither overwrites the other.
-  const UniqueFd high_socket(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 10));
-  const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
-  posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
-  posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
-  // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
-  }
-  posix_spawn_file_actions_addclosefrom_np(&actions, 5);
-  // What we block (to read it from a descriptor, say) is no business of the guest's.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  const ScopeExit destroy_attributes([&] { posix_spawnattr_destroy(&attributes); });
-  sigset_t no_signals;
-  ::sigemptyset(&no_signals);
-  posix_spawnattr_setsigmask(&attributes, &no_signals);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string name = "polybox-slot";
-  std::string argument = "without-namespaces";
-  char* second = HasNamespaces(grade) ? nullptr : argument.data();
-  std::array<char*, 3> argv = {name.data(), second, nullptr};
-  std::array<char*, 1> env = {nullptr};
-  pid_t pid = -1;
-  const std::string path = "/proc/self/fd/4";
-  const int failed =
-      ::posix_spawn(&pid, path.c_str(), &actions, &attributes, argv.data(), env.data());
-  if (failed != 0) return Error::FromErrno("start the slot init", failed);
-  return Started{pid, std::move(ours)};
 }
 
 Status WriteMap(pid_t pid, const char* file, const std::string& text) {
@@ -222,6 +172,16 @@ Status KeepOnOneCpu(pid_t pid) {
   return Error::FromErrno("keep the guest on one processor");
 }
 
+/// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
+/// killed, nobody in a pod is reaped. So that kills the others first.
+void KillAllButInit(int pod) {
+  // Enough even for a busy machine: the kill that follows does not depend on it.
+  constexpr int kMostMilliseconds = 500;
+  ::syscall(SYS_pidfd_send_signal, pod, init::kKillAll, nullptr, 0);
+  pollfd ended = {pod, POLLIN, 0};
+  ::poll(&ended, 1, kMostMilliseconds);
+}
+
 }  // namespace
 
 /// The pod, which a signal may reach from any thread while its guest runs.
@@ -257,14 +217,26 @@ Slot::Slot(Slot&& other) noexcept
       shared_(std::move(other.shared_)),
       seccomp_(std::move(other.seccomp_)),
       disk_(other.disk_),
-      inodes_(other.inodes_) {}
+      inodes_(other.inodes_),
+      first_disk_(other.first_disk_),
+      first_inodes_(other.first_inodes_) {}
 
 Slot::~Slot() {
   if (pid_ < 0) return;
   socket_.reset();
   if (home_) AwaitEnd();
-  ::kill(pid_, SIGKILL);  // its pod goes with it
+  const pid_t zygote_pid = live_->zygote;
+  const UniqueFd zygote(
+      zygote_pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, zygote_pid, 0)) : -1);
+  ::kill(pid_, SIGKILL);  // its pod and its zygote go with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  // Its init is the last of a pod to go. Cgroups can only be removed when they are empty, and on a
+  // busy machine that takes a while.
+  constexpr int kMostMilliseconds = 5000;
+  for (const int left : {live_->pidfd.get(), zygote.get()}) {
+    pollfd polled = {left, POLLIN, 0};
+    if (left >= 0) ::poll(&polled, 1, kMostMilliseconds);
   }
 }
 
@@ -285,7 +257,8 @@ Result<Slot> Slot::Make(const SlotOptions& options) {
     POLYBOX_ASSIGN_OR_RETURN(
         cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
   }
-  POLYBOX_ASSIGN_OR_RETURN(Started started, StartInit(options.spec.grade));
+  POLYBOX_ASSIGN_OR_RETURN(StartedInit started,
+                           StartInit(options.spec.grade, cgroup ? &*cgroup : nullptr));
   Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
   POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
   return slot;
@@ -302,7 +275,7 @@ Status Slot::SetUp(const SlotOptions& options) {
   }
   if (cgroup_) {
     const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
-    POLYBOX_RETURN_IF_ERROR(cgroup_->Adopt(pid_, uid));
+    POLYBOX_RETURN_IF_ERROR(cgroup_->AllowStarter(uid));
   }
   POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
   const Plan& plan = prepared.plan;
@@ -320,8 +293,8 @@ Status Slot::SetUp(const SlotOptions& options) {
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
-  disk_ = options.spec.scratch;
-  inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
+  disk_ = first_disk_ = options.spec.scratch;
+  inodes_ = first_inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
   POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kIfReady));
   return AwaitPod();
 }
@@ -391,7 +364,10 @@ Error Slot::ToError(const std::string& intent, const init::Received& received) c
   }
   const auto index = static_cast<std::size_t>(failed.index);
   const bool known = failed.stage == init::Stage::kOperation && index < steps_.size();
-  return Error(ErrorKind::kSystem, Sentence(failed, known ? steps_[index] : ""));
+  // Files that find no room are too many or too large: their sender's fault.
+  const bool no_room = failed.stage == init::Stage::kFiles && failed.error == ENOSPC;
+  return Error(no_room ? ErrorKind::kInvalid : ErrorKind::kSystem,
+               Sentence(failed, known ? steps_[index] : ""));
 }
 
 Status Slot::AskForPod(Start start) {
@@ -433,19 +409,42 @@ Status Slot::AwaitPod() {
 }
 
 Status Slot::PutFiles(const std::vector<InputFile>& files) {
+  // What the last run was allowed is no business of these.
+  RunLimits first;
+  first.disk = first_disk_;
+  first.inodes = first_inodes_;
+  POLYBOX_RETURN_IF_ERROR(Resize(first));
   const UniqueFd content(::memfd_create("polybox-files", MFD_CLOEXEC));
   if (!content.valid()) return Error::FromErrno("make a memfd for the files");
-  init::Files message;
-  message.directory = places_.work;
+  std::vector<init::FileHeader> headers;
   for (const InputFile& file : files) {
-    message.files.push_back({file.name, file.mode, file.content.size()});
+    headers.push_back({file.name, file.mode, file.content.size()});
     POLYBOX_RETURN_IF_ERROR(WriteAll(content.get(), file.content).In("pack " + file.name));
   }
   if (::lseek(content.get(), 0, SEEK_SET) != 0) return Error::FromErrno("rewind the files");
-  if (!init::Send(socket_.get(), init::Encode(message), {content.get()})) {
+  return SendFiles(headers, content.get());
+}
+
+Status Slot::PutPacked(const std::vector<init::FileHeader>& files, int content) {
+  POLYBOX_RETURN_IF_ERROR(MakeRoomFor(files));
+  return SendFiles(files, content);
+}
+
+Status Slot::SendFiles(const std::vector<init::FileHeader>& files, int content) const {
+  if (!init::Send(socket_.get(), init::Encode(init::Files{places_.work, files}), {content})) {
     return Error::FromErrno("send the files");
   }
   return AwaitDone("write the files");
+}
+
+Status Slot::MakeRoomFor(const std::vector<init::FileHeader>& files) {
+  // A page for a name, and directories on the way: twice as much is always enough.
+  RunLimits needed;
+  std::uint64_t bytes = 0;
+  for (const init::FileHeader& file : files) bytes += file.size + 4096;
+  needed.disk = std::max(disk_, Bytes(2 * bytes));
+  needed.inodes = std::max(inodes_, static_cast<std::int64_t>(16 + 2 * files.size()));
+  return Resize(needed);
 }
 
 Status Slot::Reap() {
@@ -485,7 +484,7 @@ Bytes Slot::WaitingMemory() const {
 
 Status Slot::NextStep(Start start) {
   // The cgroup must be empty for it: the pod is reaped first.
-  if (cgroup_ && cgroup_->capabilities().renews) POLYBOX_RETURN_IF_ERROR(Reap());
+  if (cgroup_ && cgroup_->Renews()) POLYBOX_RETURN_IF_ERROR(Reap());
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
   POLYBOX_RETURN_IF_ERROR(AskForPod(start));
   return AwaitPod();
@@ -507,10 +506,12 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   if (cgroup_) {
-    POLYBOX_RETURN_IF_ERROR(cgroup_->SetLimits({.memory = request.limits.memory,
-                                                .swap = request.limits.swap,
-                                                .processes = request.limits.processes,
-                                                .cpu_per_second = request.limits.cpu_per_second}));
+    const Status limited = cgroup_->SetLimits({.memory = request.limits.memory,
+                                               .swap = request.limits.swap,
+                                               .processes = request.limits.processes,
+                                               .cpu_per_second = request.limits.cpu_per_second});
+    if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
+    POLYBOX_RETURN_IF_ERROR(limited);
   }
   if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
   const auto set_running = [&](bool running) {
@@ -599,6 +600,8 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
 }
 
 Result<Outcome> Slot::Stop(End end) {
+  const bool has_pid_namespace = !home_;
+  if (!cgroup_ && has_pid_namespace) KillAllButInit(live_->pidfd.get());
   ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), SIGKILL, nullptr, 0);
   if (cgroup_) cgroup_->LiftCpuLimit();
   init::Received received;
@@ -612,6 +615,13 @@ Result<Outcome> Slot::Stop(End end) {
   // The kill was ours.
   if (end != End::kSignalled) outcome.signal = 0;
   FillUsage(outcome);
+  return outcome;
+}
+
+Result<Outcome> Slot::EndForWantOfMemory() {
+  POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(End::kOutOfMemory));
+  outcome.signal = SIGKILL;
+  live_->socket.reset();
   return outcome;
 }
 
@@ -633,7 +643,7 @@ Status Slot::Reset() {
     return Error::FromErrno("ask for a wipe");
   }
   // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool renews = cgroup_ && cgroup_->capabilities().renews;
+  const bool renews = cgroup_ && cgroup_->Renews();
   if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
   POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
   if (renews) {
@@ -643,6 +653,12 @@ Status Slot::Reset() {
   }
   if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
   return AwaitPod();
+}
+
+bool Slot::Alive() const {
+  // Neither has anything to say now but its end.
+  std::array<pollfd, 2> polled = {{{socket_.get(), POLLIN, 0}, {live_->socket.get(), POLLIN, 0}}};
+  return ::poll(polled.data(), polled.size(), 0) == 0;
 }
 
 void Slot::Signal(int number) const {

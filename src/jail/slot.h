@@ -91,6 +91,10 @@ class Slot {
 
   /// Before a run: puts the files into the working directory.
   Status PutFiles(const std::vector<InputFile>& files);
+  /// The same with contents that stand one after the other in `content` (borrowed), from where it
+  /// is now: they are copied by the kernel, not by us. There is always room for them: they are what
+  /// a step of ours has made.
+  Status PutPacked(const std::vector<init::FileHeader>& files, int content);
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
   /// guest that could not be started is an Outcome.
   Result<Outcome> Run(const RunRequest& request);
@@ -104,6 +108,10 @@ class Slot {
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
   /// the slot.
   Status Reset();
+
+  /// Between sessions: whether its init and the pod of the next run still wait. Whoever ended them
+  /// (an operator, the kernel without memory) did so from outside.
+  bool Alive() const;
 
   /// Sends a signal to the guest that Run() is waiting for, if it is; SIGKILL ends the whole run.
   /// Any thread.
@@ -144,6 +152,9 @@ class Slot {
   /// Makes room for a second step of the same session.
   Status NextStep(Start start);
   Status Resize(const RunLimits& limits);
+  /// The last session may have had less room than these files need.
+  Status MakeRoomFor(const std::vector<init::FileHeader>& files);
+  Status SendFiles(const std::vector<init::FileHeader>& files, int content) const;
   /// Kills what is left of the run that ended.
   Status Reap();
   /// Hands the program over and waits for its end. Nothing when the interpreter that was started
@@ -152,6 +163,9 @@ class Slot {
   Result<std::optional<Outcome>> TakeWord(const RunRequest& request);
   /// Kills all of the run and says what it used.
   Result<Outcome> Stop(End end);
+  /// What waits for its program needs more memory than it may have: cgroup v1 refuses the limit,
+  /// where v2 would set it and kill.
+  Result<Outcome> EndForWantOfMemory();
   void FillUsage(Outcome& outcome) const;
 
   pid_t pid_ = -1;
@@ -172,6 +186,9 @@ class Slot {
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;
+  /// That which a session begins with.
+  Bytes first_disk_;
+  std::int64_t first_inodes_ = 0;
 };
 
 }  // namespace polybox::jail

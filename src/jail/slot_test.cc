@@ -17,9 +17,11 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
+#include "jail/grade.h"
 #include "jail/plan.h"
 #include "jail/seccomp_policy.h"
 #include "sys/cgroup_tree.h"
+#include "sys/host_facts.h"
 
 namespace polybox::jail {
 namespace {
@@ -30,11 +32,20 @@ struct Ran {
   std::string err;
 };
 
+/// What this host lacks for grade full, or nothing.
+std::string MissingForFull() {
+  for (const HostCheck& check : CheckHost(sys::ProbeHost())) {
+    if (!check.ok && check.without) return check.name + ": " + check.found;
+  }
+  return "";
+}
+
 /// One slot of grade full, shared by the tests of this file.
 class FullSlot : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "grade full needs root";
+    static const std::string missing = MissingForFull();
+    if (!missing.empty()) GTEST_SKIP() << "no grade full here: " << missing;
     auto home = sys::CgroupHome::Make(sys::ReadCgroups());
     ASSERT_TRUE(home.ok()) << home.error().message();
     home_.emplace(std::move(home).value());
@@ -135,6 +146,32 @@ TEST_F(FullSlot, MoreMemoryThanAllowedIsOutOfMemory) {
   EXPECT_EQ(small.outcome.oom_kills, 0);
   ASSERT_TRUE(small.outcome.memory_peak.has_value());
   EXPECT_LT(*small.outcome.memory_peak, Bytes::MiB(8));
+}
+
+TEST_F(FullSlot, LessMemoryThanAnythingNeedsIsOutOfMemoryToo) {
+  RunLimits limits;
+  limits.memory = Bytes(1);
+  const Ran ran = Shell("true", limits);
+  EXPECT_EQ(ran.outcome.end, End::kOutOfMemory) << ran.err;
+  EXPECT_EQ(ran.outcome.signal, SIGKILL);
+  EXPECT_EQ(Shell("echo on").out, "on\n") << "the slot is as good as new";
+}
+
+TEST_F(FullSlot, WhatOneRunMayWriteDoesNotBoundTheNextSessionsFiles) {
+  RunLimits limits;
+  limits.disk = Bytes(4096);
+  Shell("true", limits);
+  ASSERT_TRUE(slot_->Reset().ok());
+  const std::string content(100000, 'x');
+  const Status put = slot_->PutFiles({{"large", content, 0644}});
+  EXPECT_TRUE(put.ok()) << put.error().message();
+}
+
+TEST_F(FullSlot, FilesThatFindNoRoomAreTheirSendersFault) {
+  const Status put = slot_->PutFiles({{"large", std::string(200U << 20U, 'x'), 0644}});
+  ASSERT_FALSE(put.ok());
+  EXPECT_EQ(put.error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(put.error().message(), "write the files: No space left on device");
 }
 
 TEST_F(FullSlot, AForkBombHitsItsLimit) {
@@ -289,6 +326,13 @@ TEST_F(FullSlot, WhatCannotBePartedIsShownAndNamed) {
             "3145728\ndrivers\n");
 }
 
+TEST_F(FullSlot, NothingIsLeftByASessionHoweverShort) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Shell("echo /tmp/*; : > /tmp/left").out, "/tmp/*\n") << "session " << i;
+    ASSERT_TRUE(slot_->Reset().ok());
+  }
+}
+
 std::size_t CountLines(const char* path) {
   const std::string text = ReadFile(path).value_or("");
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -317,6 +361,18 @@ TEST_F(FullSlot, AStepThatFailsIsNamedAndLeavesNothingBehind) {
   SlotOptions again = Options();
   again.number = 1;
   EXPECT_TRUE(Slot::Make(again).ok()) << "its cgroup's name is free again";
+}
+
+TEST_F(FullSlot, IsAliveBetweenSessionsUntilItsInitIsKilled) {
+  EXPECT_TRUE(slot_->Alive());
+  EXPECT_EQ(Shell("echo a").out, "a\n");
+  ASSERT_TRUE(slot_->Reset().ok());
+  EXPECT_TRUE(slot_->Alive());
+  ASSERT_EQ(::kill(slot_->pid(), SIGKILL), 0);
+  for (int i = 0; i < 1000 && slot_->Alive(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(slot_->Alive());
 }
 
 TEST_F(FullSlot, TheHostIsOutOfReach) {

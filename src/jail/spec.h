@@ -18,6 +18,9 @@ inline constexpr const char* kWorkDirectory = "/sandbox";
 /// Where the package set of a language is shown.
 inline constexpr const char* kPackagesDirectory = "/packages";
 
+/// Where compilers find what was made ready for them.
+inline constexpr const char* kPreparedDirectory = "/prepared";
+
 /// Where a guest finds things.
 struct Places {
   std::string work = kWorkDirectory;

@@ -72,9 +72,22 @@ struct Step {
   Limits limits;
 };
 
+/// What a compile step finds ready: made once by `command`, then shown read-only.
+struct Preparation {
+  Argv command;
+  /// For the compile step where it is ready; wins over its own.
+  Env env;
+  /// A package set brings it already.
+  bool unless_packages = false;
+  Limits limits;
+};
+
 struct CompileStep : Step {
   /// What it makes in the working directory; empty: whatever is new there.
   std::vector<std::string> produces;
+  /// A program with one of these compiles to something else the next time.
+  std::vector<std::string> changing_words;
+  std::optional<Preparation> prepare;
 };
 
 struct Packages {
@@ -186,6 +199,8 @@ struct Language {
   Argv lsp;
   std::optional<Grammar> grammar;
   Image image;
+  /// The whole file: part of the name of everything that is made with it.
+  std::string text;
   /// Where it was read from, and the lines of two keys there, for messages.
   std::string file;
   int id_line = 0;

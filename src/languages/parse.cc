@@ -170,12 +170,26 @@ void ReadEntry(Reader& parent, Entry& out) {
   if (rule == "directory") out.rule = EntryRule::kDirectory;
 }
 
+void ReadPreparation(Reader& parent, std::optional<Preparation>& out, const Limits& defaults) {
+  Reader reader = parent.Sub("prepare");
+  Preparation preparation;
+  preparation.limits = defaults;
+  ReadCommand(reader, "command", preparation.command, Need::kRequired);
+  reader.Read("env", preparation.env, CheckTemplate);
+  reader.Read("unless_packages", preparation.unless_packages);
+  Reader limits = reader.Sub("limits");
+  ReadLimits(limits, preparation.limits, Need::kOptional);
+  if (reader.present()) out = std::move(preparation);
+}
+
 void ReadCompile(Reader& parent, std::optional<CompileStep>& out, const Limits& defaults) {
   Reader reader = parent.Sub("compile");
   CompileStep step;
   step.limits = defaults;
   ReadStep(reader, step);
   reader.Read("produces", step.produces, Need::kOptional, CheckTemplate);
+  reader.Read("changing_words", step.changing_words, Need::kOptional, CheckNotEmpty);
+  ReadPreparation(reader, step.prepare, defaults);
   if (reader.present()) out = std::move(step);
 }
 
@@ -386,6 +400,7 @@ Result<Language> ParseLanguage(std::string_view text, const std::string& file,
   schema::Problems problems(file);
   Language language;
   language.file = file;
+  language.text = text;
   {
     Reader reader(table, problems);
     ReadLanguage(reader, language, defaults);

@@ -29,6 +29,9 @@ Metrics::Metrics()
       warm_runs_({"polybox_warm_runs_total",
                   "Runs that began in a process that was waiting.",
                   {"language", "door"}}),
+      compile_cache_({"polybox_compile_cache_total",
+                      "Programs that the compile cache had, and that it had not.",
+                      {"language", "door", "result"}}),
       refusals_({"polybox_refusals_total", "Requests that were not executed.", {"door", "reason"}}),
       queue_time_({"polybox_queue_seconds", "Time that a request waited for its turn.", {"door"}},
                   TimeBounds()),
@@ -52,6 +55,9 @@ void Metrics::RunEnded(const RunFigures& run) {
   queue_time_.Observe({run.door}, Seconds(run.queued));
   if (run.install) install_time_.Observe({run.language, run.door}, Seconds(*run.install));
   if (run.compile) compile_time_.Observe({run.language, run.door}, Seconds(*run.compile));
+  if (run.compile_hit) {
+    compile_cache_.Add({run.language, run.door, *run.compile_hit ? "hit" : "miss"});
+  }
   if (run.run) run_time_.Observe({run.language, run.door, run.outcome}, Seconds(*run.run));
 }
 
@@ -66,7 +72,7 @@ void Metrics::AddGauge(std::string name, std::string help, std::function<double(
 std::string Metrics::Render() const {
   std::string text;
   for (const Gauge& gauge : gauges_) gauge.AppendTo(text);
-  for (const Counters* counters : {&requests_, &runs_, &warm_runs_, &refusals_}) {
+  for (const Counters* counters : {&requests_, &runs_, &warm_runs_, &compile_cache_, &refusals_}) {
     counters->AppendTo(text);
   }
   for (const Histograms* histograms :

@@ -25,6 +25,8 @@ struct RunFigures {
   Duration queued{};
   std::optional<Duration> install;
   std::optional<Duration> compile;
+  /// Whether the compile cache had it; absent when it was not asked.
+  std::optional<bool> compile_hit;
   std::optional<Duration> run;
   bool warm = false;
 };
@@ -58,6 +60,7 @@ class Metrics {
   Histograms request_time_;
   Counters runs_;
   Counters warm_runs_;
+  Counters compile_cache_;
   Counters refusals_;
   Histograms queue_time_;
   Histograms install_time_;

@@ -267,14 +267,23 @@ SlotCgroup::~SlotCgroup() = default;
 const CgroupCapabilities& SlotCgroup::capabilities() const {
   return control_->capabilities();
 }
-Status SlotCgroup::Adopt(pid_t starter, uid_t owner) {
-  return control_->Adopt(starter, owner);
+int SlotCgroup::StarterFd() const {
+  return control_->StarterFd();
+}
+Result<pid_t> SlotCgroup::Starter() const {
+  return control_->Starter();
+}
+Status SlotCgroup::AllowStarter(uid_t owner) {
+  return control_->AllowStarter(owner);
 }
 Status SlotCgroup::SetLimits(const CgroupLimits& limits) {
   return control_->SetLimits(limits);
 }
 Status SlotCgroup::ResetCounters() {
   return control_->ResetCounters();
+}
+bool SlotCgroup::Renews() const {
+  return control_->Renews();
 }
 Status SlotCgroup::NextStep() {
   return control_->NextStep();

@@ -41,7 +41,8 @@ struct CgroupUsage {
   /// as the samples say: what the kernel does for a process as well.
   std::optional<Duration> cpu_user;
   std::optional<Duration> cpu_system;
-  /// The kernel keeps it for the life of the cgroup: absent unless this run beat all earlier ones.
+  /// Absent where the kernel does not keep it (before 6.1), or processes share a v1 hierarchy with
+  /// another controller and an earlier run had more.
   std::optional<std::int64_t> processes_peak;
   /// Processes that the kernel killed for want of memory, be it this cgroup's limit, one above it
   /// or the machine's.
@@ -56,9 +57,6 @@ struct CgroupCapabilities {
   bool oom_event = false;
   /// KillAll() works on processes that were cloned into CloneFd().
   bool kill_all = false;
-  /// NextStep() and DropLeftovers() must find nobody inside, or figures will be absent: the cgroup
-  /// is made anew there, for want of counters that can be reset.
-  bool renews = false;
 };
 
 class SlotControl;
@@ -74,20 +72,27 @@ class SlotCgroup {
 
   const CgroupCapabilities& capabilities() const;
 
-  /// Once, before anything runs: lets the process `starter`, which starts the guests and has or
-  /// will have the uid `owner`, clone them into CloneFd(). On v2 the kernel asks who clones, so the
-  /// starter moves beside the guests, outside their limits, and what it has to write to becomes
-  /// its own. On v1 there is nothing to do. Waits for an RCU grace period.
-  Status Adopt(pid_t starter, uid_t owner);
+  /// On v2 the kernel asks who clones into CloneFd(), so whoever starts the guests must be in this
+  /// directory, beside them and outside their limits. It should be cloned into it: to be moved
+  /// there takes an RCU grace period. -1 on v1. Borrowed; it lives as long as this object.
+  int StarterFd() const;
+  /// The one process in there.
+  Result<pid_t> Starter() const;
+  /// Once, before anything runs: what the starter, which has or will have the uid `owner`, has to
+  /// write to becomes its own. On v1 there is nothing to do.
+  Status AllowStarter(uid_t owner);
   /// Writes only what changed. Where a cgroup above allows less processor time, that holds.
   Status SetLimits(const CgroupLimits& limits);
   /// Before a run, when the process that will be the guest already waits inside: figures start at
   /// zero, a past OOM event is forgotten.
   Status ResetCounters();
-  /// Between the steps of a session, with nobody inside: the next one does not wait for processor
-  /// time that the last one used up, and its figures can be its own.
+  /// Whether NextStep() and DropLeftovers() must find nobody inside, or figures will be absent: a
+  /// cgroup is made anew there, for the last run left a peak that the kernel cannot reset.
+  bool Renews() const;
+  /// Between the steps of a session: the next one does not wait for processor time that the last
+  /// one used up, and its figures can be its own.
   Status NextStep();
-  /// Between sessions, with nobody inside, off the hot path (milliseconds): gives back the page
+  /// Between sessions, off the hot path (milliseconds): gives back the page
   /// cache that the last run was charged for as well. Files of a tmpfs are not cache: empty it
   /// first.
   Status DropLeftovers();
@@ -95,7 +100,7 @@ class SlotCgroup {
 
   /// v1: the `tasks` file of each controller. The forked child, while it has one thread, writes "0"
   /// to each; that is fast, unlike cgroup.procs or a move from outside, which wait for an RCU grace
-  /// period. Empty on v2. Borrowed; they live as long as this object.
+  /// period. Empty on v2. Borrowed, until the next NextStep or DropLeftovers.
   std::vector<int> JoinFds() const;
   /// The directory for CLONE_INTO_CGROUP: on v2 all there is to do. On v1 beside a v2 mount it is
   /// what KillAll needs, on top of JoinFds. -1 when there is none. Borrowed, until the next

@@ -19,9 +19,14 @@ class SlotControl {
   virtual ~SlotControl() = default;
 
   virtual const CgroupCapabilities& capabilities() const = 0;
-  virtual Status Adopt(pid_t /*starter*/, uid_t /*owner*/) { return {}; }
+  virtual int StarterFd() const { return -1; }
+  virtual Result<pid_t> Starter() const {
+    return Error(ErrorKind::kUnavailable, "only on cgroup v2 has the starter a cgroup");
+  }
+  virtual Status AllowStarter(uid_t /*owner*/) { return {}; }
   virtual Status SetLimits(const CgroupLimits& limits) = 0;
   virtual Status ResetCounters() = 0;
+  virtual bool Renews() const = 0;
   virtual Status NextStep() = 0;
   virtual Status DropLeftovers() = 0;
   virtual Result<CgroupUsage> ReadUsage() const = 0;
@@ -78,6 +83,8 @@ inline constexpr Bytes kLeftoverAllowed = Bytes::MiB(1);
 std::optional<std::uint64_t> PeakAbove(std::uint64_t before, std::uint64_t now);
 /// The same for processes, of which one already waited inside at that moment.
 std::optional<std::int64_t> ProcessesAbove(std::uint64_t before, std::uint64_t now);
+/// A peak above this hides that of a run with fewer processes, and no kernel resets it.
+inline constexpr std::uint64_t kLeastProcesses = 1;
 
 /// `polybox-<pid>-<start time>` of this process.
 Result<std::string> CgroupHomeName();

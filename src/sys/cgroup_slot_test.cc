@@ -244,6 +244,14 @@ TEST(V1SlotFiles, CountersAreResetOrCountedFromWhereTheyWere) {
   EXPECT_EQ(usage->cpu_user, nanoseconds(9000001)) << "too short for a sample";
 }
 
+TEST(ProcessesAbove, IsUnknownOnlyBelowThatOfALargerRun) {
+  EXPECT_EQ(ProcessesAbove(0, 1), 1);
+  EXPECT_EQ(ProcessesAbove(1, 1), 1) << "no run has fewer";
+  EXPECT_EQ(ProcessesAbove(1, 4), 4);
+  EXPECT_EQ(ProcessesAbove(4, 4), std::nullopt);
+  EXPECT_EQ(ProcessesAbove(4, 5), 5);
+}
+
 TEST(V1SlotFiles, DropsOnlyLeftoversWorthTheTimeAndStartsANewPeriod) {
   FakeSlot fake(kV1Files);
   const auto slot = fake.OpenV1();
@@ -344,15 +352,18 @@ TEST(V2SlotFiles, AProcessKilledWithItsGroupIsCountedOnce) {
   }
 }
 
-TEST(V2SlotFiles, WhoStartsGuestsMovesBesideThemAndMayPutThemThere) {
+TEST(V2SlotFiles, WhoStartsGuestsIsBesideThemAndMayPutThemThere) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   FakeSlot fake(kV2Files);
   for (const char* folder : {"around", "starter", "slot"}) fake.PutIn(folder, "cgroup.procs", "");
   const auto slot = fake.OpenV2();
   ASSERT_TRUE(slot.ok()) << slot.error().message();
-  const Status adopted = (*slot)->Adopt(4711, 1234);
-  ASSERT_TRUE(adopted.ok()) << adopted.error().message();
-  EXPECT_EQ(fake.Content("starter/cgroup.procs"), "4711\n");
+  EXPECT_GE((*slot)->StarterFd(), 0);
+  EXPECT_FALSE((*slot)->Starter().ok()) << "nobody is there";
+  fake.PutIn("starter", "cgroup.procs", "4711\n");
+  EXPECT_EQ((*slot)->Starter().value_or(0), 4711);
+  const Status allowed = (*slot)->AllowStarter(1234);
+  ASSERT_TRUE(allowed.ok()) << allowed.error().message();
   EXPECT_EQ(fake.Owner("around/cgroup.procs"), 1234U);
   EXPECT_EQ(fake.Owner("slot/cgroup.procs"), 1234U);
   EXPECT_EQ(fake.Owner("starter/cgroup.procs"), 0U);

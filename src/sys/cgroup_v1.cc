@@ -35,6 +35,10 @@ struct PidsFiles {
   ControlFile peak;  // from Linux 6.1
 };
 
+bool IsOnlyPids(const V1Directory& directory) {
+  return directory.controllers.size() == 1 && directory.controllers[0] == "pids";
+}
+
 class V1Slot : public SlotControl {
  public:
   V1Slot(std::vector<V1Directory> directories, std::optional<CgroupDirectory> kill_directory)
@@ -45,6 +49,7 @@ class V1Slot : public SlotControl {
   const CgroupCapabilities& capabilities() const override { return capabilities_; }
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
+  bool Renews() const override;
   Status NextStep() override;
   Status DropLeftovers() override;
   Result<CgroupUsage> ReadUsage() const override;
@@ -66,6 +71,7 @@ class V1Slot : public SlotControl {
   Status RegisterOomEvent(const CgroupDirectory& memory);
   Status SetMemory(const KernelLimits& limits);
   Status SetQuota(std::int64_t quota);
+  Status RenewPids();
   Status ReadCpu(CgroupUsage& usage) const;
 
   std::vector<V1Directory> directories_;
@@ -205,6 +211,24 @@ Status V1Slot::ResetCounters() {
   return {};
 }
 
+/// Only where processes have a directory to themselves; elsewhere a figure may be absent.
+bool V1Slot::Renews() const {
+  if (!pids_.peak.valid() || pids_.peak.ReadNumber().value_or(0) <= kLeastProcesses) return false;
+  return std::ranges::any_of(directories_, IsOnlyPids);
+}
+
+/// When someone is still inside, the cgroup stays.
+Status V1Slot::RenewPids() {
+  const auto pids = std::ranges::find_if(directories_, IsOnlyPids);
+  POLYBOX_ASSIGN_OR_RETURN(const bool renewed, pids->directory.Renew());
+  if (!renewed) return {};
+  const std::optional<std::int64_t> limit = pids_.max.written();
+  POLYBOX_RETURN_IF_ERROR(OpenPids());
+  const auto index = static_cast<std::size_t>(pids - directories_.begin());
+  POLYBOX_ASSIGN_OR_RETURN(tasks_[index], ControlFile::Open(pids->directory, "tasks", O_WRONLY));
+  return limit ? pids_.max.Set(*limit) : Status();
+}
+
 Status V1Slot::DropLeftovers() {
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_.usage.ReadNumber());
   if (usage > kLeftoverAllowed.count()) {
@@ -216,6 +240,7 @@ Status V1Slot::DropLeftovers() {
 /// Written anew, the quota starts a new period: else the next run would stand still for what is
 /// left of the one that the last run used up.
 Status V1Slot::NextStep() {
+  if (Renews()) POLYBOX_RETURN_IF_ERROR(RenewPids().In("make a cgroup anew"));
   return cpu_.quota.Rewrite().In("start a new processor period");
 }
 

@@ -1,5 +1,5 @@
 // cgroup v2: one directory has all files. Most counters only ever grow, so where each run began is
-// remembered; for the memory peak, where the kernel cannot reset it, the directory is made anew.
+// remembered; for a peak that the kernel cannot reset, the directory is made anew.
 #include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
@@ -32,9 +32,12 @@ class V2Slot : public SlotControl {
   Status Open();
 
   const CgroupCapabilities& capabilities() const override { return capabilities_; }
-  Status Adopt(pid_t starter, uid_t owner) override;
+  int StarterFd() const override { return starter_.fd(); }
+  Result<pid_t> Starter() const override;
+  Status AllowStarter(uid_t owner) override;
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
+  bool Renews() const override;
   Status NextStep() override;
   Status DropLeftovers() override;
   Result<CgroupUsage> ReadUsage() const override;
@@ -135,8 +138,7 @@ Status V2Slot::OpenFiles() {
   capabilities_ = {.version = CgroupVersion::kV2,
                    .limits_swap = swap_max_.valid(),
                    .oom_event = true,
-                   .kill_all = kill_.valid(),
-                   .renews = memory_peak_.valid() && !peak_resets_};
+                   .kill_all = kill_.valid()};
   return {};
 }
 
@@ -154,11 +156,15 @@ Status V2Slot::GiveToOwner(const CgroupDirectory& directory) const {
   return Error::FromErrno(fmt::format("give {}/cgroup.procs to uid {}", directory.path(), *owner_));
 }
 
-Status V2Slot::Adopt(pid_t starter, uid_t owner) {
-  owner_ = owner;
+Result<pid_t> V2Slot::Starter() const {
   POLYBOX_ASSIGN_OR_RETURN(const auto processes,
-                           ControlFile::Open(starter_, "cgroup.procs", O_WRONLY));
-  POLYBOX_RETURN_IF_ERROR(processes.Write(std::to_string(starter)));
+                           ControlFile::Open(starter_, "cgroup.procs", O_RDONLY));
+  POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t pid, processes.ReadNumber());
+  return static_cast<pid_t>(pid);
+}
+
+Status V2Slot::AllowStarter(uid_t owner) {
+  owner_ = owner;
   POLYBOX_RETURN_IF_ERROR(GiveToOwner(slot_));
   return GiveToOwner(directory_);
 }
@@ -228,12 +234,15 @@ Status V2Slot::ReclaimLeftovers() const {
   return Reclaim(usage).In("drop page cache");
 }
 
-/// A second step of a session finds the peak of the first, and where it cannot be reset the cgroup
-/// has to be made anew.
+bool V2Slot::Renews() const {
+  if (pids_peak_.valid() && pids_peak_.ReadNumber().value_or(0) > kLeastProcesses) return true;
+  return memory_peak_.valid() && !peak_resets_;
+}
+
+/// A second step of a session finds the peaks of the first, and where they cannot be reset the
+/// cgroup has to be made anew.
 Status V2Slot::NextStep() {
-  if (capabilities_.renews && memory_peak_.ReadNumber().value_or(0) > kLeftoverAllowed.count()) {
-    return DropLeftovers();
-  }
+  if (Renews()) return DropLeftovers();
   // Written anew, the quota starts a new period: else the next run would stand still for what is
   // left of the one that the last run used up.
   return cpu_max_.Rewrite().In("start a new processor period");
@@ -241,7 +250,7 @@ Status V2Slot::NextStep() {
 
 Status V2Slot::DropLeftovers() {
   POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
-  if (capabilities_.renews) POLYBOX_RETURN_IF_ERROR(Renew());
+  if (Renews()) POLYBOX_RETURN_IF_ERROR(Renew());
   return cpu_max_.Rewrite().In("start a new processor period");
 }
 

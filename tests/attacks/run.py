@@ -34,9 +34,11 @@ ESCAPED = "ESCAPED"
 # In the environment of whatever holds an attack: polybox, or the supervisor of a canary. Never in the attack's own.
 TOKEN = ("ATTACK_TOKEN", "the-token-of-the-host")
 
-KEYS = {"name", "language", "code", "files", "defence", "expect", "canary", "setup", "teardown", "unsafe", "probe",
-        "timeout", "memory", "rootless", "landlock", "none", "open"}
+KEYS = {"name", "language", "code", "files", "defence", "expect", "expect_v2", "canary", "setup", "teardown", "unsafe",
+        "probe", "timeout", "memory", "rootless", "landlock", "none", "open"}
 NEEDED = {"name", "language", "code", "defence"}
+# Whether polybox finds cgroup v2 here.
+UNIFIED = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
 FILE_NAMES = {"bash": "attack.sh", "python": "attack.py", "c": "attack.c"}
 BARE = {"bash": ["bash"], "python": [sys.executable], "c": []}
 SUPERVISOR = ["bash", "-c", f'env -u {TOKEN[0]} "$@"; exit $?', "supervisor"]
@@ -59,6 +61,11 @@ class Grade:
     name: str
     command: list
     uid: int
+    # Whether the interpreter has started before it gets the attack.
+    warm: bool = False
+
+    def __str__(self):
+        return f"{self.name}, warm" if self.warm else self.name
 
     def run(self):
         weak = self.name in ("landlock", "none")
@@ -69,6 +76,8 @@ class Grade:
 
     def takes(self, attack):
         """In none only what process control stops is tried: the rest would be done to this machine."""
+        if self.warm and attack["language"] != "python":
+            return False
         return self.name != "none" or "none" in attack
 
     def excuses(self, attack):
@@ -195,9 +204,14 @@ def check_facts(facts, outcome, shown):
             raise Failure(f"{key} is {got!r}, not {wanted!r}\n{shown}")
 
 
+def expected_of(attack):
+    expected = attack.get("expect", {})
+    return attack.get("expect_v2", expected) if UNIFIED else expected
+
+
 def attack_in(grade, attack):
     """The attack in the jail; it must fail there, and the jail must not."""
-    arguments = ["--json", "--language", attack["language"]]
+    arguments = ["--json", "--language", attack["language"]] + (["--warm"] if grade.warm else [])
     arguments += [f"--{key}={attack[key]}" for key in ("timeout", "memory") if key in attack]
     try:
         place = Place(attack, grade.uid, grade.shell()).__enter__()
@@ -219,12 +233,14 @@ def attack_in(grade, attack):
     shown = json.dumps(steps, indent=1)[-4000:].replace("\\n", "\n") + seen
     if document["isolation"] != grade.name:
         raise Failure(f"isolation is {document['isolation']}, not {grade.name}")
+    if grade.warm and not document["run"]["warm"] and document["run"]["end"] in ("exited", "signalled"):
+        raise Failure(f"its interpreter was not started ahead\n{shown}")
     if any(step["end"] == "setup_failed" for step in steps):
         raise Failure(f"the jail could not be made\n{shown}")
     if not grade.excuses(attack) and ESCAPED in done.out + done.err + seen:
         raise Failure(f"ESCAPED\n{shown}")
     if grade.name == "full":
-        check_facts(attack.get("expect", {}), document["run"], shown)
+        check_facts(expected_of(attack), document["run"], shown)
 
 
 def compiled(place):
@@ -311,16 +327,17 @@ def make_grades(folder):
     nobody, uid = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", str(copy)], 65534
     if os.geteuid() != 0:
         nobody, uid = [str(copy)], os.geteuid()
-    grades = [Grade("full", [str(copy)], 0)] if os.geteuid() == 0 else []
+    grades = [Grade("full", [str(copy)], 0), Grade("full", [str(copy)], 0, warm=True)] if os.geteuid() == 0 else []
     # Landlock as an ordinary user, where guests share our uid: the harder case. None with a uid of their own, for
     # there an attack would meet the other programs of its user.
-    grades += [Grade("rootless", nobody, uid), Grade("landlock", nobody, uid)]
+    grades += [Grade("rootless", nobody, uid), Grade("rootless", nobody, uid, warm=True)]
+    grades += [Grade("landlock", nobody, uid)]
     grades += [Grade("none", [str(copy)], 0)] if os.geteuid() == 0 else []
     return [(grade, why_not(grade)) for grade in grades]
 
 
 def why_not(grade):
-    trial = {"name": "trial", "language": "bash", "code": "true"}
+    trial = {"name": "trial", "language": "python", "code": "pass"}
     try:
         attack_in(grade, trial)
     except Failure as failure:
@@ -351,7 +368,7 @@ def make_jobs(attacks, grades, canaries):
             if not grade.takes(attack):
                 continue
             function, arguments = (refuse, (missing,)) if missing else (attack_in, (grade, attack))
-            jobs.append((f"{title} [{grade.name}]", function, arguments))
+            jobs.append((f"{title} [{grade}]", function, arguments))
         if canaries and "canary" in attack:
             function, arguments = (canary_of, (attack,)) if os.geteuid() == 0 else (refuse, ("canaries need root",))
             jobs.append((f"{title} [canary]", function, arguments))
@@ -382,7 +399,7 @@ def main():
     attacks = load()
     broken = broken_rules(attacks)
     chosen = [(category, attack) for category, attack in attacks
-              if NEEDED <= attack.keys() and all(word in f"{category}: {attack['name']}" for word in flags.words)]
+              if NEEDED <= attack.keys() and all(word in f" {category}: {attack['name']}" for word in flags.words)]
     with tempfile.TemporaryDirectory(prefix="polybox-attacks-") as folder:
         os.chmod(folder, 0o755)
         grades = [(grade, missing) for grade, missing in make_grades(folder) if flags.grade in (None, grade.name)]

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 
+import serving
 from run_test import HELLO, available, jailed
 
 GRADES = ("landlock", "none")
@@ -50,7 +51,7 @@ class User:
         return [entry.name for entry in self.tmp.iterdir() if entry.name.startswith("polybox-")]
 
 
-BINARY = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "polybox"
+BINARY = serving.BINARY
 
 
 @contextlib.contextmanager

@@ -3,133 +3,25 @@
 Each file has a server of its own, which its first case starts and the end of the tests stops. As long as there is no
 `serve` command there are no tests here.
 """
-import atexit
 import base64
 import http.client
 import json
-import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
-import tempfile
 import threading
 import time
 import tomllib
 
+import serving
+from serving import Server, free_port, has_serve
+
 HERE = pathlib.Path(__file__).resolve().parent
-BINARY = HERE.parent.parent / "build" / "polybox"
-TIMEOUT = 60
-START_TIMEOUT = 20
+TIMEOUT = serving.TIMEOUT
 
 CASE_KEYS = {"name", "needs", "request", "before", "status", "headers", "body", "body_has", "body_lacks", "json",
              "json_has", "json_null", "absent", "decoded", "decoded_has", "under_ms"}
-REQUEST_KEYS = {"method", "path", "headers", "json", "body", "body_base64", "chunked"}
-
-
-def has_serve():
-    if not BINARY.exists():
-        return False
-    asked = subprocess.run([str(BINARY), "serve", "--help"], capture_output=True, timeout=TIMEOUT)
-    return asked.returncode == 0
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Answer:
-    def __init__(self, status, headers, body, seconds):
-        self.status, self.headers, self.body, self.seconds = status, headers, body, seconds
-        self.text = body.decode("utf-8", "replace")
-
-    def json(self):
-        return json.loads(self.body)
-
-    def __str__(self):
-        return f"\nstatus {self.status}\n{self.headers}\n{self.text[:2000]}"
-
-
-class Server:
-    """`polybox serve` on a free port, with a folder of its own ({tmp}) for its files."""
-
-    def __init__(self, args=(), env=None, path=None):
-        self.folder = tempfile.TemporaryDirectory(prefix="polybox-http-")
-        self.port = free_port()
-        (pathlib.Path(self.folder.name) / "base").mkdir()
-        clean = {
-            "PATH": path or os.environ["PATH"],
-            "XDG_CONFIG_HOME": f"{self.folder.name}/config",
-            "POLYBOX_CACHE_DIR": f"{self.folder.name}/cache",
-            "SANDBOX_BASE_DIR": f"{self.folder.name}/base",
-        }
-        # Toolchains and preinstalled packages are this machine's own.
-        for name in ("HOME", "PYENV_ROOT", "RUSTUP_HOME", "POLYBOX_PACKAGES_DIR"):
-            if name in os.environ:
-                clean[name] = os.environ[name]
-        self.log = open(f"{self.folder.name}/log", "w+b")
-        command = [str(BINARY), "serve", "--listen", f"127.0.0.1:{self.port}", *args]
-        command = [word.replace("{tmp}", self.folder.name) for word in command]
-        self.process = subprocess.Popen(command, env=clean | (env or {}), cwd=self.folder.name,
-                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        atexit.register(self.stop)
-        self.await_ready()
-        self.health = self.ask({"method": "GET", "path": "/health"}).json()
-
-    def await_ready(self):
-        deadline = time.monotonic() + START_TIMEOUT
-        while time.monotonic() < deadline:
-            assert self.process.poll() is None, f"the server ended at once:\n{self.said()}"
-            try:
-                if self.ask({"method": "GET", "path": "/healthz"}).status == 200:
-                    return
-            except OSError:
-                time.sleep(0.05)
-        raise AssertionError(f"the server does not answer:\n{self.said()}")
-
-    def said(self):
-        self.log.seek(0)
-        return self.log.read().decode("utf-8", "replace")[-4000:]
-
-    def ask(self, request):
-        """One request on a connection of its own."""
-        unknown = request.keys() - REQUEST_KEYS
-        assert not unknown, f"unknown keys in the request: {unknown}"
-        headers, body = dict(request.get("headers", {})), None
-        if "json" in request:
-            body = json.dumps(special(request["json"])).encode()
-            headers.setdefault("Content-Type", "application/json")
-        elif "body" in request:
-            body = special(request["body"]).encode()
-        elif "body_base64" in request:
-            body = base64.b64decode(request["body_base64"])
-        if request.get("chunked"):
-            headers["Transfer-Encoding"] = "chunked"
-            body = iter([body[i:i + 65536] for i in range(0, len(body), 65536)])
-        started = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
-        try:
-            connection.request(request.get("method", "POST"), request["path"], body, headers,
-                               encode_chunked=bool(request.get("chunked")))
-            response = connection.getresponse()
-            return Answer(response.status, dict(response.getheaders()), response.read(),
-                          time.monotonic() - started)
-        finally:
-            connection.close()
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(15)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        self.log.close()
-        self.folder.cleanup()
 
 
 class SharedServer:
@@ -149,21 +41,6 @@ class SharedServer:
                     self.failure = str(reason)
                     raise
             return self.server
-
-
-def special(value):
-    """Long and binary texts that nobody wants to see in a file: {repeat = ["x", 3]}, {base64 = "text"}."""
-    if isinstance(value, dict) and value.keys() == {"repeat"}:
-        return value["repeat"][0] * value["repeat"][1]
-    if isinstance(value, dict) and value.keys() == {"list_of"}:
-        return [special(value["list_of"][0])] * value["list_of"][1]
-    if isinstance(value, dict) and value.keys() == {"base64"}:
-        return base64.b64encode(value["base64"].encode()).decode()
-    if isinstance(value, dict):
-        return {key: special(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [special(item) for item in value]
-    return value
 
 
 def pick(document, path):
@@ -272,7 +149,10 @@ def collect():
         for row in content.get("language", []):
             cases += language_cases(row)
         for case in cases:
-            add_test(f"{file.stem}: {case['name']}", lambda box, case=case, shared=shared: run_case(case, shared))
+            def test(box, case=case, shared=shared):
+                run_case(case, shared)
+            test.timed = "under_ms" in case
+            add_test(f"{file.stem}: {case['name']}", test)
 
 
 # --- What is more than one request and one answer. ---
@@ -299,7 +179,7 @@ def path_with(box, *programs):
 
 
 def refused_start(box, *args, env=None):
-    return subprocess.run([str(BINARY), "serve", "--listen", f"127.0.0.1:{free_port()}", *args],
+    return subprocess.run([str(serving.BINARY), "serve", "--listen", f"127.0.0.1:{free_port()}", *args],
                           env=box.env(env), cwd=box.path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=TIMEOUT)
 
@@ -412,26 +292,11 @@ def output_is_streamed_as_it_comes(box):
         server.stop()
 
 
-def a_client_that_goes_away_frees_its_place(box):
-    server = Server(["--mode", "shell"], env={"SANDBOX_MAX_CONCURRENT": "1"})
-    try:
-        with socket.create_connection(("127.0.0.1", server.port)) as client:
-            body = json.dumps({"code": "sleep 30", "timeout_seconds": 40}).encode()
-            client.sendall(b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-            time.sleep(0.7)
-        deadline = time.monotonic() + 5
-        while server.ask({"path": "/execute", "json": {"code": "echo"}}).status == 429:
-            assert time.monotonic() < deadline, "the place is still taken"
-            time.sleep(0.1)
-    finally:
-        server.stop()
-
-
 if has_serve():
     collect()
     mode_tests()
     for measured in (load_rises_and_the_next_is_refused, health_answers_while_commands_run,
-                     output_is_streamed_as_it_comes, a_client_that_goes_away_frees_its_place):
+                     output_is_streamed_as_it_comes):
         measured.alone = True
         add_test(measured.__name__, measured)
     add_test("no runtime at all stops the start", no_runtime_at_all)

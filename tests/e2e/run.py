@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the end-to-end tests against build/polybox: the cases of cases/*.toml and the functions of *_test.py.
+"""Runs the end-to-end tests against build/polybox, or the binary that POLYBOX names: the cases of cases/*.toml and the functions of *_test.py.
 
 A case is data (cases/README.md has its keys); a function `test_*` takes a Box, and one that has the attribute `alone`
 runs when nothing else does, because it measures. All run in an environment of their
-own: an empty home, and of our variables only PATH. Usage: run.py [WORD...] runs those whose name has all the words.
+own: an empty home, and of our variables only PATH. Usage: run.py [--untimed] [WORD...] runs those whose name has all the words
+(`a|b` is either). --untimed leaves out those that measure (`alone`, `timed`), for builds that are slow by nature.
 """
 import concurrent.futures
 import importlib.util
@@ -18,7 +19,11 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-BINARY = ROOT / "build" / "polybox"
+sys.path.insert(0, str(HERE.parent / "driver"))
+
+import serving  # noqa: E402 (it is found there)
+
+BINARY = serving.BINARY
 TIMEOUT = 60
 
 
@@ -119,6 +124,7 @@ def collect():
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
         module.Skip = Skip
+        sys.modules[file.stem] = module  # so that a later one can look at what it did
         spec.loader.exec_module(module)
         for name, function in vars(module).items():
             if name.startswith("test_"):
@@ -138,15 +144,24 @@ def run_one(test):
             return name, "failed", traceback.format_exc(limit=-2)
 
 
+def is_wanted(test, words, untimed):
+    name, function = test
+    if untimed and (getattr(function, "alone", False) or getattr(function, "timed", False)):
+        return False
+    return all(any(part in name for part in word.split("|")) for word in words)
+
+
 def main():
     if not BINARY.exists():
-        sys.exit("build/polybox is not there: run make test")
-    tests = [test for test in collect() if all(word in test[0] for word in sys.argv[1:])]
+        sys.exit(f"{BINARY} is not there: run make test")
+    words = [word for word in sys.argv[1:] if word != "--untimed"]
+    tests = [test for test in collect() if is_wanted(test, words, "--untimed" in sys.argv)]
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     together = [test for test in tests if not getattr(test[1], "alone", False)]
     alone = [test for test in tests if getattr(test[1], "alone", False)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = [*pool.map(run_one, together), *map(run_one, alone)]
+    results += [("a shared server ends well", "failed", complaint) for complaint in serving.stop_all()]
     for name, outcome, text in results:
         counts[outcome] += 1
         if outcome != "passed":

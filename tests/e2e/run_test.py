@@ -1,6 +1,7 @@
 """polybox run: real programs of every language in the jail."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -167,20 +168,27 @@ def test_wrong_use_is_refused_with_what_is_allowed(box):
         assert done.returncode != 0 and part in done.stderr, (args, done)
 
 
+def rootless_report_of(box, script, *args):
+    """What bash does with the script when an ordinary user runs it."""
+    copy = box.path / "polybox"
+    shutil.copy(os.path.realpath(box.binary), copy)
+    box.path.chmod(0o755)
+    become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    done = subprocess.run([*become, copy, "run", "-", "--language", "bash", "--json", *args], input=script,
+                          env={"PATH": "/usr/bin:/bin"}, cwd="/", capture_output=True, text=True, timeout=60)
+    report = json.loads(done.stdout)
+    assert report["isolation"] == "rootless", report
+    return report["run"]
+
+
 def test_an_ordinary_user_runs_programs_rootless(box):
-    if os.geteuid() != 0:
-        report = json_of(box, box.write("a.sh", "id -u"))
-        assert report["isolation"] == "rootless", report
-        return
-    import shutil
-    import tempfile
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        copy = shutil.copy(os.path.realpath(box.binary), folder)
-        done = subprocess.run(
-            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "run", "-", "--language", "bash",
-             "--json"], input="id -u; cat /etc/shadow; ls /root /home", env={"PATH": "/usr/bin:/bin"}, cwd="/",
-            capture_output=True, text=True)
-        report = json.loads(done.stdout)
-        assert report["isolation"] == "rootless", report
-        assert report["run"]["stdout"] == "65534\n", report
+    run = rootless_report_of(box, "id -u; cat /etc/shadow; ls /root /home")
+    assert run["stdout"] == "65534\n", run
+
+
+def test_processor_time_of_a_stopped_tree_is_counted_rootless(box):
+    # Neither of the two that spin is reaped by its parent.
+    spin = "while :; do :; done"
+    run = rootless_report_of(box, f"({spin}) & ({spin}) & sleep 60", "--timeout", "2s")
+    assert run["end"] == "timed_out", run
+    assert run["cpu_user_ms"] + run["cpu_system_ms"] > 100, run

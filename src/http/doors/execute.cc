@@ -78,6 +78,12 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
         {"HEAD", "/health", health, 0},
     };
     door.refuse = [](Fault fault, const Request&) { return ExecuteFault(fault); };
+    door.facts = {{"mode", QuoteJson(options_.mode)},
+                  {"languages", IdsAsJson(options_.languages)},
+                  {"default_timeout", JsonSeconds(options_.default_timeout)},
+                  {"largest_timeout", JsonSeconds(options_.largest_timeout)},
+                  {"largest_body", std::to_string(options_.largest_body)},
+                  {"most_items", std::to_string(kMostItems)}};
     return door;
   }
 

@@ -8,9 +8,6 @@
 namespace polybox::http {
 namespace {
 
-/// Of each list: more than any sane request has, and few enough to keep in memory.
-constexpr std::size_t kMostItems = 1000;
-
 class BodyReader {
  public:
   explicit BodyReader(std::string_view value) : json_(value, "main.executeRequest") {}

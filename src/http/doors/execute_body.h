@@ -12,6 +12,9 @@
 
 namespace polybox::http {
 
+/// Of each list: more than any sane request has, and few enough to keep in memory.
+constexpr std::size_t kMostItems = 1000;
+
 struct ExecuteBody {
   /// Absent and null are the same.
   std::optional<std::string> code;

@@ -20,11 +20,6 @@ std::int64_t Milliseconds(Duration time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-/// "30", "0.5".
-std::string Seconds(Duration time) {
-  return fmt::format("{}", std::chrono::duration<double>(time).count());
-}
-
 /// What the contract's own members say.
 struct Head {
   bool success = false;
@@ -38,9 +33,9 @@ struct Head {
 std::string WhyEnded(const jail::Outcome& outcome, const ResultContext& context, bool compiling) {
   switch (outcome.end) {
     case End::kTimedOut:
-      return compiling
-                 ? "compilation timed out"
-                 : fmt::format("execution timed out after {} seconds", Seconds(context.timeout));
+      return compiling ? "compilation timed out"
+                       : fmt::format("execution timed out after {} seconds",
+                                     JsonSeconds(context.timeout));
     case End::kCpuLimit:
       return "execution used up its processor time";
     case End::kCancelled:
@@ -131,7 +126,7 @@ void WriteService(JsonWriter& json, const exec::Report& report, const ResultCont
   json.Integer(report.compile ? Milliseconds(report.compile->outcome.wall) : 0);
   json.Key("isolation").String(jail::GradeName(report.isolation));
   if (!context.language.empty()) json.Key("language").String(context.language);
-  json.Key("timeout_seconds").Raw(Seconds(context.timeout));
+  json.Key("timeout_seconds").Raw(JsonSeconds(context.timeout));
 }
 
 /// What else there is to know, when there is.
@@ -170,7 +165,7 @@ std::string CommandFailureOf(const exec::StepReport& step, const ResultContext& 
     case End::kTimedOut:
     case End::kCpuLimit:
       return fmt::format("Command '{}' timed out after {} seconds", command,
-                         Seconds(context.timeout));
+                         JsonSeconds(context.timeout));
     case End::kSetupFailed:
       return step.outcome.setup_failure;
     case End::kCancelled:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "http/json_writer.h"
+
 namespace polybox::http {
 namespace {
 
@@ -46,6 +48,14 @@ std::string PackageName(std::string_view requirement) {
   // From the second character on: a name in a scope begins with @.
   const std::size_t end = requirement.find_first_of("@:=<>~!;[ ", 1);
   return std::string(requirement.substr(0, end));
+}
+
+std::string IdsAsJson(const std::vector<LanguageFacts>& languages) {
+  JsonWriter json;
+  json.BeginArray();
+  for (const LanguageFacts& language : languages) json.String(language.id);
+  json.EndArray();
+  return std::move(json).Take();
 }
 
 const LanguageFacts* FindLanguage(const std::vector<LanguageFacts>& languages,

@@ -37,6 +37,9 @@ LanguageFacts FactsOf(const exec::Installation& installation);
 /// "lodash@4.18.1", "csv:3.3.5" and "numpy==2.1" without the version.
 std::string PackageName(std::string_view requirement);
 
+/// A list of their ids.
+std::string IdsAsJson(const std::vector<LanguageFacts>& languages);
+
 /// By id or another name, in any case; null when it does not run here.
 const LanguageFacts* FindLanguage(const std::vector<LanguageFacts>& languages,
                                   std::string_view name);

@@ -4,6 +4,7 @@
 
 #include "http/doors/run_body.h"
 #include "http/doors/run_result.h"
+#include "http/json_writer.h"
 
 namespace polybox::http {
 namespace {
@@ -37,21 +38,41 @@ class RunDoor : public std::enable_shared_from_this<RunDoor> {
     auto self = shared_from_this();
     Door door;
     door.name = "run";
+    // The server adds the methods of the path; OPTIONS is named first.
+    const Handler methods = [](const auto& exchange) {
+      exchange->Respond({.status = 204, .content_type = "", .body = "", .headers = {}});
+    };
     door.routes = {
+        {"OPTIONS", "/v1/run", methods, 0},
         {"POST", "/v1/run", [self](const auto& exchange) { self->Run(exchange); },
          options_.limits.max_body_size},
+        {"OPTIONS", "/healthz", methods, 0},
         {"GET", "/healthz", [](const auto& exchange) { exchange->Respond(Alive()); }, 0},
     };
     if (options_.metrics) {
+      door.routes.push_back({"OPTIONS", "/metrics", methods, 0});
       door.routes.push_back(
           {"GET", "/metrics", [self](const auto& exchange) { self->Metrics(*exchange); }, 0});
     }
     door.refuse = [](Fault fault, const Request&) { return RunFault(fault); };
     door.fault_prefixes = {"/v1/"};
+    door.facts = Facts();
     return door;
   }
 
  private:
+  std::map<std::string, std::string> Facts() const {
+    const RunLimits& limits = options_.limits;
+    return {{"languages", IdsAsJson(options_.languages)},
+            {"max_body_size", std::to_string(limits.max_body_size)},
+            {"max_files", std::to_string(limits.max_files)},
+            {"max_file_size", std::to_string(limits.max_file_size)},
+            {"max_stdin_size", std::to_string(limits.max_stdin_size)},
+            {"output_limit", std::to_string(limits.output_limit)},
+            {"run_timeout", JsonSeconds(limits.run_timeout)},
+            {"compile_timeout", JsonSeconds(limits.compile_timeout)}};
+  }
+
   static Response Alive() {
     Response response;
     response.body = "{\"status\":\"ok\"}\n";

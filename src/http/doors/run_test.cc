@@ -67,6 +67,19 @@ std::string Validation(const std::string& path, const std::string& message) {
          path + R"(,"message":")" + message + "\"}]}\n";
 }
 
+TEST_F(RunDoorTest, EveryPathSaysWhichMethodsItHas) {
+  for (const char* path : {"/v1/run", "/healthz", "/metrics"}) {
+    Request request = Get(path);
+    request.method = "OPTIONS";
+    const auto exchange = Ask(request);
+    EXPECT_EQ(exchange->response.status, 204) << path;
+    EXPECT_EQ(exchange->response.body, "") << path;
+  }
+  // The server makes Allow of these.
+  const Door door = MakeRunDoor(executor_, options_);
+  EXPECT_EQ(door.routes[0].method + ", " + door.routes[1].method, "OPTIONS, POST");
+}
+
 TEST_F(RunDoorTest, WhatIsWrongIsSaidInTheDialectsOrderAndWords) {
   options_.limits.max_files = 3;
   options_.limits.max_file_size = 4;

@@ -100,6 +100,9 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     door.refuse = [](Fault fault, const Request&) { return Refused(fault); };
     // So that it is not asked for paths that are nobody's.
     door.fault_prefixes = {"/download/", "/list/", "/exists/"};
+    door.facts = {{"largest_upload", std::to_string(options_.largest_upload)},
+                  {"largest_download", std::to_string(options_.largest_download.count())},
+                  {"most_entries", std::to_string(options_.most_entries)}};
     return door;
   }
 

@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "jail/init/bare_slot.h"
 #include "jail/init/slot.h"
@@ -153,6 +155,7 @@ class SlotInit {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
     EndOfPod();
+    DistrustNewScratch(scratch_);
     const PodOptions cold = {seccomp_, next, received.fds};
     const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
     StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
@@ -195,6 +198,20 @@ class SlotInit {
   Pod pod_;
 };
 
+/// Descriptor 5, if there is one, is the cgroup that we belong in (v2). To be moved there takes the
+/// kernel milliseconds, to be born there nothing: a copy of us, as much the server's child, goes
+/// on.
+void StartOverInCgroup() {
+  constexpr int kCgroup = 5;
+  if (::fcntl(kCgroup, F_GETFD) < 0) return;
+  clone_args args{};
+  args.flags = CLONE_INTO_CGROUP | CLONE_PARENT;
+  args.cgroup = kCgroup;
+  const long copy = ::syscall(SYS_clone3, &args, sizeof args);
+  if (copy != 0) ::_exit(copy < 0 ? errno : 0);
+  ::close(kCgroup);
+}
+
 /// The slot's namespaces. The server then writes the uid map, which needs rights that we no longer
 /// have.
 int EnterNamespaces() {
@@ -216,6 +233,7 @@ int StayInTheHostsNamespaces() {
 /// Any argument means: without namespaces.
 int main(int argc, char**) {
   namespace init = polybox::jail::init;
+  init::StartOverInCgroup();
   ::prctl(PR_SET_NAME, "polybox-slot");
   // What the server ignores, guests would too.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);

@@ -77,6 +77,14 @@ bool HasStarted(int started) {
   return started < 0 || ::read(started, &count, sizeof count) == sizeof count;
 }
 
+volatile sig_atomic_t stopped = 0;
+
+void KillAll(int /*signal*/) {
+  if (::getpid() != 1) return;  // all would be all of the host
+  stopped = 1;
+  ::kill(-1, SIGKILL);
+}
+
 /// PID 1 of the pod from here on: reaps, and says how the guest ended. All that is left in the pod
 /// ends with it.
 [[noreturn]] void ReapUntilGuestEnds(int socket, int started) {
@@ -85,6 +93,8 @@ bool HasStarted(int started) {
   do {
     ended = ::waitpid(-1, &status, 0);
   } while (ended != guest_pid && (ended > 0 || errno == EINTR));
+  while (stopped != 0 && (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)) {
+  }
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   Ended said = FromUsage(usage, status);
@@ -161,6 +171,7 @@ int MakeGuest(int socket, int started, const PodOptions& options) {
   if (warm) ::dup2(started, kStarted);
   ::syscall(SYS_close_range, warm ? kStarted + 1U : kSocket + 1U, ~0U, 0U);
   for (const int signal : kPassedOn) ::signal(signal, PassOn);
+  if (options.in_namespaces) ::signal(kKillAll, KillAll);
   ReapUntilGuestEnds(kSocket, warm ? kStarted : -1);
 }
 

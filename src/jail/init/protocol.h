@@ -30,6 +30,7 @@
 // The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,7 +69,11 @@ inline constexpr int kWarmSocket = 62;
 inline constexpr int kWarmStarted = 63;
 inline constexpr const char* kWarmDirectory = "/.warm";
 inline constexpr const char* kWarmLibrary = "/.warm/library";
-inline constexpr const char* kWarmVariable = "POLYBOX_WARM";
+inline constexpr const char* kWarmVariable = "POLYBOX_AHEAD";
+
+/// The signal that has a pod's init, where it is PID 1 of a namespace, kill and reap all others in
+/// the pod, and end. A guest that can send it kills nobody but itself.
+inline constexpr int kKillAll = SIGALRM;
 
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {

@@ -113,7 +113,8 @@ int ShowTree(const Operation& operation, const Sources& sources, int& shared);
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
-/// A scratch directory, and the time of its last change when it was made.
+/// A scratch directory, and the time of its last change when it was made; none when that would not
+/// tell.
 struct Scratch {
   Operation operation;
   timespec made{};
@@ -125,6 +126,9 @@ int OpenWorkDirectory(const std::string& directory, const std::string& name);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
+/// Before a guest comes: directories made so recently that its changes may not show in their times
+/// will count as changed.
+void DistrustNewScratch(std::vector<Scratch>& all);
 /// Directories that were changed since they were made are made anew.
 StepResult EmptyScratch(std::vector<Scratch>& all);
 /// Gives the working directory and /tmp another size. What is in them already may be more: then the

@@ -1,0 +1,77 @@
+#include "exec/pool.h"
+
+#include <gtest/gtest.h>
+
+#include "jail/spec.h"
+
+namespace polybox::exec {
+namespace {
+
+using std::chrono::seconds;
+
+/// Slots of grade none: they need no rights, and the pool does not care.
+class PoolTest : public ::testing::Test {
+ protected:
+  using Lease = std::unique_ptr<SlotPool::Lease>;
+
+  Lease Take(SlotPool& pool, const std::string& key) {
+    auto lease = pool.Take(key, [&] {
+      ++made_;
+      jail::Spec spec = jail::HostSpec();
+      spec.grade = jail::Grade::kNone;
+      return spec;
+    });
+    EXPECT_TRUE(lease.ok()) << lease.error().message();
+    return std::move(lease).value();
+  }
+  /// Takes one with each key, and gives all back in that order.
+  void Use(SlotPool& pool, const std::vector<std::string>& keys) {
+    std::vector<Lease> leases;
+    for (const std::string& key : keys) leases.push_back(Take(pool, key));
+    for (Lease& lease : leases) pool.Give(std::move(lease));
+  }
+  /// How many must be made to use these.
+  int MadeFor(SlotPool& pool, const std::vector<std::string>& keys) {
+    made_ = 0;
+    Use(pool, keys);
+    return made_;
+  }
+
+  const JailHome home_ = JailHome::Make(jail::Grade::kNone).value();
+  int made_ = 0;
+};
+
+constexpr Bytes kPlenty = Bytes::MiB(1024);
+
+TEST_F(PoolTest, WhatWaitsIsTakenByItsKey) {
+  SlotPool pool(home_, {.most = 4, .memory = kPlenty});
+  EXPECT_EQ(MadeFor(pool, {"a", "b"}), 2);
+  EXPECT_EQ(MadeFor(pool, {"b", "a"}), 0);
+  EXPECT_EQ(MadeFor(pool, {"a", "a"}), 1);
+}
+
+TEST_F(PoolTest, ABurstInOneLanguageLeavesTheOthersTheirs) {
+  SlotPool pool(home_, {.most = 3, .memory = kPlenty});
+  Use(pool, {"quiet"});
+  Use(pool, {"loud", "loud", "loud", "loud"});
+  EXPECT_EQ(MadeFor(pool, {"quiet"}), 0);
+  EXPECT_EQ(MadeFor(pool, {"loud", "loud"}), 0) << "the rest of the room is the burst's";
+}
+
+TEST_F(PoolTest, TheOldOnesGoButThoseThatAreKept) {
+  SlotPool pool(home_, {.most = 8, .memory = kPlenty, .kept_key = "kept", .kept = 1});
+  Use(pool, {"kept", "kept", "other"});
+  pool.DropIdle(seconds(0));
+  EXPECT_EQ(MadeFor(pool, {"other"}), 1);
+  EXPECT_EQ(MadeFor(pool, {"kept", "kept"}), 1);
+}
+
+TEST_F(PoolTest, ThereIsNoMoreThanTheMemoryAllows) {
+  SlotPool pool(home_, {.most = 8, .memory = Bytes(1), .kept_key = "kept", .kept = 1});
+  Use(pool, {"kept", "kept", "other", "other"});
+  EXPECT_EQ(MadeFor(pool, {"kept"}), 0) << "what is kept is kept anyway";
+  EXPECT_EQ(MadeFor(pool, {"other"}), 1);
+}
+
+}  // namespace
+}  // namespace polybox::exec

@@ -1,0 +1,85 @@
+#include "exec/warm.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "languages/builtin.h"
+#include "languages/registry.h"
+
+namespace polybox::exec {
+namespace {
+
+using jail::init::WarmKind;
+
+class WarmTest : public ::testing::Test {
+ protected:
+  Installation Installed(const char* language) {
+    Installation installation{*registry_.Find(language), toolchain_, ""};
+    installation.warm = WarmFor(installation, {{"python", {"numpy"}}});
+    return installation;
+  }
+  static jail::RunRequest RunOf(const Installation& installation, const char* file,
+                                std::vector<std::string> args = {}) {
+    return RequestFor(installation, installation.language.run,
+                      {{{file, "", 0644}}, std::move(args)})
+        .value();
+  }
+
+  const languages::Registry registry_ =
+      languages::Registry::Load(languages::BuiltinFiles(), {}).value();
+  const languages::Toolchain toolchain_ = {.binary = "/shims/tool",
+                                           .executable = "/opt/tool/bin/tool",
+                                           .roots = {"/opt/tool"},
+                                           .version = "tool 1.2.3"};
+};
+
+TEST_F(WarmTest, ALanguageFileSaysHowItsInterpreterStartsAhead) {
+  const jail::Warm python = Installed("python").warm;
+  EXPECT_EQ(python.start.kind, WarmKind::kZygote);
+  ASSERT_GT(python.start.argv.size(), 3U);
+  EXPECT_EQ(python.start.argv[0], "/opt/tool/bin/tool");
+  EXPECT_EQ(python.start.argv[1], "/.warm/start.py");
+  EXPECT_EQ(python.start.argv[2], "collections") << "what it loads comes after";
+  EXPECT_EQ(python.start.argv.back(), "numpy") << "and then what a setting adds";
+  EXPECT_EQ(python.start.entry, "");
+  EXPECT_FALSE(python.program.empty());
+
+  const jail::Warm node = Installed("node").warm;
+  EXPECT_EQ(node.start.kind, WarmKind::kPrestart);
+  EXPECT_EQ(node.start.entry, "/sandbox/script.js");
+  EXPECT_EQ(std::ranges::count(node.start.argv, "/.warm/start.js"), 1);
+  EXPECT_EQ(Installed("bash").warm.start.kind, WarmKind::kNone);
+}
+
+TEST_F(WarmTest, ArgumentsAndOrdinaryVariablesAreTakenOver) {
+  const Installation python = Installed("python");
+  jail::RunRequest run = RunOf(python, "any.py", {"one", "two"});
+  EXPECT_TRUE(TakesOver(python, run));
+  run.env.push_back("WORD=hello");
+  EXPECT_TRUE(TakesOver(python, run));
+}
+
+TEST_F(WarmTest, WhatAnInterpreterReadsOnceStartsItCold) {
+  const Installation python = Installed("python");
+  for (const char* variable : {"PYTHONHASHSEED=0", "LC_ALL=C", "TZ=UTC", "LD_PRELOAD=x.so"}) {
+    jail::RunRequest run = RunOf(python, "any.py");
+    run.env.push_back(variable);
+    EXPECT_FALSE(TakesOver(python, run)) << variable;
+  }
+  jail::RunRequest without = RunOf(python, "any.py");
+  std::erase(without.env, "MALLOC_ARENA_MAX=2");
+  EXPECT_FALSE(TakesOver(python, without)) << "one that is missing is a change as well";
+  jail::RunRequest small = RunOf(python, "any.py");
+  small.limits.stack = Bytes::MiB(1);
+  EXPECT_FALSE(TakesOver(python, small));
+}
+
+TEST_F(WarmTest, WhereTheProgramsNameIsGivenAheadOnlyThatOneIsTakenOver) {
+  const Installation node = Installed("node");
+  EXPECT_TRUE(TakesOver(node, RunOf(node, "script.js")));
+  EXPECT_FALSE(TakesOver(node, RunOf(node, "other.js")));
+}
+
+}  // namespace
+}  // namespace polybox::exec
