@@ -15,7 +15,7 @@ help:
 	@echo 'make test-cgroup2   run the tests of limits and attacks in a virtual machine with cgroup v2'
 	@echo 'make fuzz     fuzz what reads requests (FUZZ_SECONDS=20 each)'
 	@echo 'make check    format, static analysis and layering of the sources'
-	@echo 'make bench    measure'
+	@echo 'make bench    measure, and write docs/benchmarks.md'
 	@echo 'make docs     rewrite the generated pages under docs/'
 	@echo 'make install  install the binary (PREFIX=/usr/local, DESTDIR=)'
 	@echo 'make clean    remove build/'
@@ -92,8 +92,9 @@ check:
 bench: $(BINARY)
 	@tools/setup bench
 	$(call build,release,bench_jail)
-	@tests/bench/run
+	@tests/bench/command_line.py
 	@$(RELEASE)/tests/bench/bench_jail
+	@tests/bench/run.py --write
 	@tests/bench/load.py
 
 docs: $(BINARY)

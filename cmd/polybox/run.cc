@@ -19,6 +19,7 @@
 #include "exec/jail_home.h"
 #include "exec/launch.h"
 #include "exec/streams.h"
+#include "exec/warm.h"
 #include "installed.h"
 #include "isolation.h"
 #include "jail/grade.h"
@@ -40,6 +41,7 @@ struct Flags {
   std::shared_ptr<std::string> timeout = std::make_shared<std::string>();
   std::shared_ptr<std::string> memory = std::make_shared<std::string>();
   std::shared_ptr<bool> as_json = std::make_shared<bool>(false);
+  std::shared_ptr<bool> warm = std::make_shared<bool>(false);
 };
 
 Error Invalid(std::string message) {
@@ -145,6 +147,7 @@ json::value ToJson(const StepReport& report) {
       {"processes_peak",
        outcome.processes_peak ? json::value(*outcome.processes_peak) : json::value(nullptr)},
       {"oom_kills", outcome.oom_kills},
+      {"warm", outcome.warm},
       {"stdout", ToUtf8(report.out)},
       {"stderr", ToUtf8(report.err)},
   };
@@ -208,7 +211,18 @@ class Session {
     home_.emplace(std::move(home));
     preparer_ = OpenPreparer(*home_, exec::Preparer::Mode::kLook, context_);
     if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
-    return home_->MakeSlot(exec::SpecFor(installation, grade_), 0);
+    const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
+    if (warm) installation.warm = exec::WarmFor(installation, {});
+    if (warm && installation.warm.start.kind == jail::init::WarmKind::kNone) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("{} is not started ahead of its programs", installation.language.name))
+          .WithFix("leave out --warm");
+    }
+    POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot,
+                             home_->MakeSlot(exec::SpecFor(installation, grade_), 0));
+    // As between two runs of the server's: this waits for the interpreter.
+    if (warm) POLYBOX_RETURN_IF_ERROR(slot.Reset());
+    return slot;
   }
 
   /// Puts the files into the slot as well. The compiler's output goes where the program's goes;
@@ -253,6 +267,7 @@ class Session {
                              exec::RequestFor(installation, step, program));
     POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits));
     limits_ = request.limits;
+    request.warm = exec::TakesOver(installation, request);
     StepReport report;
     UniqueFd input;
     if (!flags_.input->empty()) {
@@ -339,6 +354,9 @@ Subcommand RunCommand() {
            {.name = "--memory",
             .doc = "How much memory it may use, such as 256M",
             .into = flags.memory},
+           {.name = "--warm",
+            .doc = "Starts its interpreter before handing the program over, as the server does",
+            .into = flags.warm},
            JsonOption(flags.as_json)},
       .run = [flags](const Context& context) -> int {
         const Result<int> code = Run(flags, context);

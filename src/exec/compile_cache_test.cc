@@ -277,7 +277,7 @@ TEST_F(Compiled, ManyAtOnceSeeWholeEntriesOnly) {
     threads.emplace_back([&, i] {
       CompileCache& cache = *servers[i % 2];
       for (int round = 0; round < 150; ++round) {
-        const int number = static_cast<int>(round * 7 + i * 3) % 24;
+        const int number = (round * 7 + static_cast<int>(i) * 3) % 24;
         if (HasNumber(cache, number)) {
           ++found;
         } else {

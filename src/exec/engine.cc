@@ -54,7 +54,7 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         admission_(options_.lanes),
         pool_(home, {.most = Places(),
                      .memory = options_.idle_memory,
-                     .kept_key = KeyOf(options_.kept_language),
+                     .kept_key = KeptKey(),
                      .kept = options_.kept}) {
     for (const Installation& known : catalog.available()) {
       installations_.emplace(known.language.id, WithWarmStart(known));
@@ -114,6 +114,12 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
     return fmt::format("{}:{}:{}", language, packages, prepared);
   }
 
+  /// Of the slots that are always there.
+  std::string KeptKey() const {
+    const Installation* kept = catalog_.Find(options_.kept_language);
+    return KeyOf(options_.kept_language, kept == nullptr ? "" : kept->packages);
+  }
+
   /// Makes the slots that are always there, before anyone asks.
   void MakeKept();
   void TakeJobs(const std::stop_token& stop);
@@ -132,6 +138,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   Answer Execute(Job& job, Place& place);
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
   Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
+  /// The same with all that is to be shown.
+  Answer RunInstalled(Job& job, const Installation& installation, Place& place, Report report);
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
@@ -256,7 +264,7 @@ void Engine::MakeKept() {
   const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
   std::vector<std::unique_ptr<SlotPool::Lease>> made;
   for (std::size_t i = 0; i < options_.kept; ++i) {
-    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeyOf(options_.kept_language), spec);
+    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeptKey(), spec);
     // Whoever asks for it will see why.
     if (!lease.ok()) break;
     made.push_back(std::move(lease).value());
@@ -350,8 +358,15 @@ Installation Engine::WithWarmStart(const Installation& known) const {
 }
 
 Answer Engine::RunProgram(Job& job, const Installation& known, Place& place, Report report) {
-  Installation installation = known;
-  if (options_.preparer != nullptr) installation.prepared = options_.preparer->Get(known);
+  const std::string ready = options_.preparer == nullptr ? "" : options_.preparer->Get(known);
+  if (ready.empty()) return RunInstalled(job, known, place, std::move(report));
+  Installation with_layer = known;
+  with_layer.prepared = ready;
+  return RunInstalled(job, with_layer, place, std::move(report));
+}
+
+Answer Engine::RunInstalled(Job& job, const Installation& installation, Place& place,
+                            Report report) {
   const std::string key =
       KeyOf(installation.language.id, installation.packages, installation.prepared);
   return RunInSlot(

@@ -225,14 +225,19 @@ Slot::~Slot() {
   if (pid_ < 0) return;
   socket_.reset();
   if (home_) AwaitEnd();
-  ::kill(pid_, SIGKILL);  // its pod goes with it
+  const pid_t zygote_pid = live_->zygote;
+  const UniqueFd zygote(
+      zygote_pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, zygote_pid, 0)) : -1);
+  ::kill(pid_, SIGKILL);  // its pod and its zygote go with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   // Its init is the last of a pod to go. Cgroups can only be removed when they are empty, and on a
   // busy machine that takes a while.
   constexpr int kMostMilliseconds = 5000;
-  pollfd pod = {live_->pidfd.get(), POLLIN, 0};
-  if (live_->pidfd.valid()) ::poll(&pod, 1, kMostMilliseconds);
+  for (const int left : {live_->pidfd.get(), zygote.get()}) {
+    pollfd polled = {left, POLLIN, 0};
+    if (left >= 0) ::poll(&polled, 1, kMostMilliseconds);
+  }
 }
 
 void Slot::AwaitEnd() const {
@@ -417,11 +422,15 @@ Status Slot::PutFiles(const std::vector<InputFile>& files) {
     POLYBOX_RETURN_IF_ERROR(WriteAll(content.get(), file.content).In("pack " + file.name));
   }
   if (::lseek(content.get(), 0, SEEK_SET) != 0) return Error::FromErrno("rewind the files");
-  return PutPacked(headers, content.get());
+  return SendFiles(headers, content.get());
 }
 
 Status Slot::PutPacked(const std::vector<init::FileHeader>& files, int content) {
   POLYBOX_RETURN_IF_ERROR(MakeRoomFor(files));
+  return SendFiles(files, content);
+}
+
+Status Slot::SendFiles(const std::vector<init::FileHeader>& files, int content) const {
   if (!init::Send(socket_.get(), init::Encode(init::Files{places_.work, files}), {content})) {
     return Error::FromErrno("send the files");
   }

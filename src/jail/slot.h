@@ -92,7 +92,8 @@ class Slot {
   /// Before a run: puts the files into the working directory.
   Status PutFiles(const std::vector<InputFile>& files);
   /// The same with contents that stand one after the other in `content` (borrowed), from where it
-  /// is now: they are copied by the kernel, not by us.
+  /// is now: they are copied by the kernel, not by us. There is always room for them: they are what
+  /// a step of ours has made.
   Status PutPacked(const std::vector<init::FileHeader>& files, int content);
   /// Runs one program to its end. An error means that the slot is broken and must be replaced; a
   /// guest that could not be started is an Outcome.
@@ -153,6 +154,7 @@ class Slot {
   Status Resize(const RunLimits& limits);
   /// The last session may have had less room than these files need.
   Status MakeRoomFor(const std::vector<init::FileHeader>& files);
+  Status SendFiles(const std::vector<init::FileHeader>& files, int content) const;
   /// Kills what is left of the run that ended.
   Status Reap();
   /// Hands the program over and waits for its end. Nothing when the interpreter that was started

@@ -61,6 +61,7 @@ TEST(Metrics, ARunIsCountedOnceInEveryFamilyThatItHasAFigureFor) {
                     .queued = milliseconds(2),
                     .install = std::nullopt,
                     .compile = milliseconds(700),
+                    .compile_hit = true,
                     .run = milliseconds(1),
                     .warm = true});
   metrics.RunRefused("run", "busy");
@@ -68,6 +69,7 @@ TEST(Metrics, ARunIsCountedOnceInEveryFamilyThatItHasAFigureFor) {
   for (const char* line :
        {"\npolybox_runs_total{language=\"rust\",door=\"run\",outcome=\"exited\"} 1\n",
         "\npolybox_warm_runs_total{language=\"rust\",door=\"run\"} 1\n",
+        "\npolybox_compile_cache_total{language=\"rust\",door=\"run\",result=\"hit\"} 1\n",
         "\npolybox_refusals_total{door=\"run\",reason=\"busy\"} 1\n",
         "\npolybox_queue_seconds_count{door=\"run\"} 1\n",
         "\npolybox_compile_seconds_bucket{language=\"rust\",door=\"run\",le=\"0.5\"} 0\n",

@@ -61,6 +61,11 @@ class Grade:
     name: str
     command: list
     uid: int
+    # Whether the interpreter has started before it gets the attack.
+    warm: bool = False
+
+    def __str__(self):
+        return f"{self.name}, warm" if self.warm else self.name
 
     def run(self):
         weak = self.name in ("landlock", "none")
@@ -71,6 +76,8 @@ class Grade:
 
     def takes(self, attack):
         """In none only what process control stops is tried: the rest would be done to this machine."""
+        if self.warm and attack["language"] != "python":
+            return False
         return self.name != "none" or "none" in attack
 
     def excuses(self, attack):
@@ -204,7 +211,7 @@ def expected_of(attack):
 
 def attack_in(grade, attack):
     """The attack in the jail; it must fail there, and the jail must not."""
-    arguments = ["--json", "--language", attack["language"]]
+    arguments = ["--json", "--language", attack["language"]] + (["--warm"] if grade.warm else [])
     arguments += [f"--{key}={attack[key]}" for key in ("timeout", "memory") if key in attack]
     try:
         place = Place(attack, grade.uid, grade.shell()).__enter__()
@@ -226,6 +233,8 @@ def attack_in(grade, attack):
     shown = json.dumps(steps, indent=1)[-4000:].replace("\\n", "\n") + seen
     if document["isolation"] != grade.name:
         raise Failure(f"isolation is {document['isolation']}, not {grade.name}")
+    if grade.warm and not document["run"]["warm"] and document["run"]["end"] in ("exited", "signalled"):
+        raise Failure(f"its interpreter was not started ahead\n{shown}")
     if any(step["end"] == "setup_failed" for step in steps):
         raise Failure(f"the jail could not be made\n{shown}")
     if not grade.excuses(attack) and ESCAPED in done.out + done.err + seen:
@@ -318,16 +327,17 @@ def make_grades(folder):
     nobody, uid = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", str(copy)], 65534
     if os.geteuid() != 0:
         nobody, uid = [str(copy)], os.geteuid()
-    grades = [Grade("full", [str(copy)], 0)] if os.geteuid() == 0 else []
+    grades = [Grade("full", [str(copy)], 0), Grade("full", [str(copy)], 0, warm=True)] if os.geteuid() == 0 else []
     # Landlock as an ordinary user, where guests share our uid: the harder case. None with a uid of their own, for
     # there an attack would meet the other programs of its user.
-    grades += [Grade("rootless", nobody, uid), Grade("landlock", nobody, uid)]
+    grades += [Grade("rootless", nobody, uid), Grade("rootless", nobody, uid, warm=True)]
+    grades += [Grade("landlock", nobody, uid)]
     grades += [Grade("none", [str(copy)], 0)] if os.geteuid() == 0 else []
     return [(grade, why_not(grade)) for grade in grades]
 
 
 def why_not(grade):
-    trial = {"name": "trial", "language": "bash", "code": "true"}
+    trial = {"name": "trial", "language": "python", "code": "pass"}
     try:
         attack_in(grade, trial)
     except Failure as failure:
@@ -358,7 +368,7 @@ def make_jobs(attacks, grades, canaries):
             if not grade.takes(attack):
                 continue
             function, arguments = (refuse, (missing,)) if missing else (attack_in, (grade, attack))
-            jobs.append((f"{title} [{grade.name}]", function, arguments))
+            jobs.append((f"{title} [{grade}]", function, arguments))
         if canaries and "canary" in attack:
             function, arguments = (canary_of, (attack,)) if os.geteuid() == 0 else (refuse, ("canaries need root",))
             jobs.append((f"{title} [canary]", function, arguments))

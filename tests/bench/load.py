@@ -23,6 +23,7 @@ ROUNDS = {
 
 
 def main():
+    serving.be_ordinary()
     broken = []
     with serving.Server(["--mode", "shell", "--queue", str(QUEUE), "--max-queue-size", str(QUEUE)]) as server:
         capacity = {"execute": server.health["capacity"], "run": 10}

@@ -12,13 +12,18 @@
 namespace polybox::jail::init {
 namespace {
 
-/// The length of the next message, 0 when there will be none. ECONNRESET says, once, that the other
-/// side has gone without reading all that we sent; what it said itself is still to be read.
+/// ECONNRESET says, once, that the other side has gone without reading all that we sent; what it said
+/// itself is still to be read.
+bool IsWorthAnotherTry(ssize_t result) {
+  return result < 0 && (errno == EINTR || errno == ECONNRESET);
+}
+
+/// The length of the next message, 0 when there will be none.
 std::size_t NextLength(int socket) {
   ssize_t length = 0;
   do {
     length = ::recv(socket, nullptr, 0, MSG_PEEK | MSG_TRUNC);
-  } while (length < 0 && (errno == EINTR || errno == ECONNRESET));
+  } while (IsWorthAnotherTry(length));
   return length <= 0 ? 0 : static_cast<std::size_t>(length);
 }
 
@@ -44,7 +49,7 @@ bool Receive(int socket, Received& received) {
   ssize_t size = 0;
   do {
     size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
+  } while (IsWorthAnotherTry(size));
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
     if (part->cmsg_level != SOL_SOCKET) continue;
     if (part->cmsg_type == SCM_CREDENTIALS) {
