@@ -189,6 +189,11 @@ void Fill(json::value& value, const FactMap& facts) {
   }
 }
 
+json::array LanguagesOf(const FactMap& facts) {
+  const auto found = facts.find("execute.languages");
+  return found == facts.end() ? json::array() : found->second.as_array();
+}
+
 /// Examples that are of a language are for servers that have it.
 void DropForeignExamples(json::value& value, const json::array& languages) {
   if (json::array* array = value.if_array()) {
@@ -236,7 +241,7 @@ Result<std::string> DescribeApi(const std::vector<Door>& doors, const ApiFacts& 
     json::value whole = std::move(document);
     const FactMap values = FactsOf(all, facts);
     Fill(whole, values);
-    DropForeignExamples(whole, values.at("execute.languages").as_array());
+    DropForeignExamples(whole, LanguagesOf(values));
     return json::serialize(whole) + "\n";
   } catch (const std::exception& mistake) {
     return Error(ErrorKind::kInvalid, fmt::format("the API document: {}", mistake.what()));

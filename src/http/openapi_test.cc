@@ -164,6 +164,13 @@ TEST(OpenApi, EveryReferenceLeadsSomewhere) {
   EXPECT_GT(count, 50);
 }
 
+TEST(OpenApi, AServerWithoutDoorsHasADocumentToo) {
+  const auto text = DescribeApi({}, {.version = "1"});
+  ASSERT_TRUE(text.ok()) << text.error().message();
+  EXPECT_EQ(OperationsOf(json::parse(*text)),
+            (std::set<std::string>{"GET /openapi.json", "HEAD /openapi.json"}));
+}
+
 TEST(OpenApi, TheDoorServesTheDocument) {
   testing::FakeExecutor executor;
   const std::vector<Door> doors = DoorsOf({}, executor);
