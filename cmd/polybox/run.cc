@@ -214,8 +214,8 @@ class Session {
     const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
     if (warm) installation.warm = exec::WarmFor(installation, {});
     if (warm && installation.warm.start.kind == jail::init::WarmKind::kNone) {
-      return Error(ErrorKind::kInvalid,
-                   fmt::format("{} is not started ahead of its programs", installation.language.name))
+      return Error(ErrorKind::kInvalid, fmt::format("{} is not started ahead of its programs",
+                                                    installation.language.name))
           .WithFix("leave out --warm");
     }
     POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot,

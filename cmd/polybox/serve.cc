@@ -89,8 +89,8 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
                                item))
           .WithFix("write it like python=numpy,pandas");
     }
-    preloads[found->language.id].push_back(
-        equals == std::string::npos ? item : item.substr(equals + 1));
+    preloads[found->language.id].push_back(equals == std::string::npos ? item
+                                                                       : item.substr(equals + 1));
   }
   return preloads;
 }

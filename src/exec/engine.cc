@@ -381,7 +381,8 @@ Answer Engine::RunCommand(Job& job, Place& place, Report report) {
   const jail::Grade grade = home_.grade();
   return RunInSlot(
       job, "command", [&] { return CommandSpec(*options_.commands, catalog_, grade); }, place,
-      std::move(report), [&](Session& session, jail::Slot& slot, Report& filled) {
+      std::move(report),
+      [&](Session& session, jail::Slot& slot, Report& filled) {
         return session.RunCommand(
             slot, CommandRun(*options_.commands, catalog_, grade, job.request.command), filled);
       });

@@ -14,8 +14,8 @@ namespace {
 using languages::WarmKind;
 
 // What the C library and the loader look at once.
-constexpr std::string_view kEarly[] = {"LD_",  "GLIBC_", "MALLOC_", "LC_",    "LANG",
-                                       "TZ",   "LOCPATH", "GCONV_PATH", "NLSPATH"};
+constexpr std::string_view kEarly[] = {"LD_", "GLIBC_",  "MALLOC_",    "LC_",    "LANG",
+                                       "TZ",  "LOCPATH", "GCONV_PATH", "NLSPATH"};
 
 bool IsEarly(std::string_view variable, const languages::Warm& warm) {
   const auto begins = [&](std::string_view name) { return variable.starts_with(name); };
@@ -51,10 +51,9 @@ jail::Warm WarmFor(const Installation& installation, const Preloads& preloads) {
   warm.program = language.warm.program;
   warm.start.kind = language.warm.kind == WarmKind::kZygote ? jail::init::WarmKind::kZygote
                                                             : jail::init::WarmKind::kPrestart;
-  warm.start.argv = languages::Expand(language.warm.command,
-                                      {{"executable", installation.toolchain.executable},
-                                       {"entry", path},
-                                       {"warm", warm.file}});
+  warm.start.argv = languages::Expand(
+      language.warm.command,
+      {{"executable", installation.toolchain.executable}, {"entry", path}, {"warm", warm.file}});
   const auto add = [&](const std::vector<std::string>& modules) {
     warm.start.argv.insert(warm.start.argv.end(), modules.begin(), modules.end());
   };
@@ -69,8 +68,7 @@ bool TakesOver(const Installation& installation, const jail::RunRequest& run) {
   const jail::init::WarmStart& start = installation.warm.start;
   if (start.kind == jail::init::WarmKind::kNone) return false;
   const languages::Warm& warm = installation.language.warm;
-  const bool known_entry =
-      start.entry.empty() || std::ranges::count(run.argv, start.entry) != 0;
+  const bool known_entry = start.entry.empty() || std::ranges::count(run.argv, start.entry) != 0;
   return known_entry && start.limits.at(0).value == run.limits.stack.count() &&
          EarlyOnes(start.env, warm) == EarlyOnes(run.env, warm);
 }

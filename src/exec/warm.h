@@ -1,5 +1,5 @@
-// From a language file to an interpreter that is started ahead of its program, and which runs it can
-// take over. Pure.
+// From a language file to an interpreter that is started ahead of its program, and which runs it
+// can take over. Pure.
 #pragma once
 
 #include <map>

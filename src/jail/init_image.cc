@@ -7,13 +7,14 @@
 #include "base/files.h"
 
 // Both are paths of what CMake has built before this file.
-#define POLYBOX_INCLUDE(name, path) \
-  asm("  .section .rodata\n"         \
-      "  .global " name "_begin\n"   \
-      "  .global " name "_end\n"     \
-      name "_begin:\n"               \
-      "  .incbin \"" path "\"\n"      \
-      name "_end:\n"                 \
+#define POLYBOX_INCLUDE(name, path)   \
+  asm("  .section .rodata\n"          \
+      "  .global " name               \
+      "_begin\n"                      \
+      "  .global " name "_end\n" name \
+      "_begin:\n"                     \
+      "  .incbin \"" path "\"\n" name \
+      "_end:\n"                       \
       "  .previous\n")
 
 POLYBOX_INCLUDE("polybox_slot_init", POLYBOX_SLOT_INIT);

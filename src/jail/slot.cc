@@ -226,8 +226,8 @@ Slot::~Slot() {
   socket_.reset();
   if (home_) AwaitEnd();
   const pid_t zygote_pid = live_->zygote;
-  const UniqueFd zygote(
-      zygote_pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, zygote_pid, 0)) : -1);
+  const UniqueFd zygote(zygote_pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, zygote_pid, 0))
+                                       : -1);
   ::kill(pid_, SIGKILL);  // its pod and its zygote go with it
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -8,9 +8,9 @@ namespace {
 
 // languages/README.md explains each.
 constexpr std::array<std::string_view, 15> kNames = {
-    "binary", "executable", "root",   "version_number", "entry", "entry_stem", "work",
-    "tmp",    "packages",   "target", "requirements",   "index", "file",       "warm",
-    "prepared",
+    "binary",       "executable", "root", "version_number", "entry",
+    "entry_stem",   "work",       "tmp",  "packages",       "target",
+    "requirements", "index",      "file", "warm",           "prepared",
 };
 
 struct Match {

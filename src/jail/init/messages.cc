@@ -12,8 +12,8 @@
 namespace polybox::jail::init {
 namespace {
 
-/// ECONNRESET says, once, that the other side has gone without reading all that we sent; what it said
-/// itself is still to be read.
+/// ECONNRESET says, once, that the other side has gone without reading all that we sent; what it
+/// said itself is still to be read.
 bool IsWorthAnotherTry(ssize_t result) {
   return result < 0 && (errno == EINTR || errno == ECONNRESET);
 }

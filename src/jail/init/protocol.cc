@@ -27,9 +27,8 @@ template <>
 constexpr auto kMembers<Bare> =
     std::tuple(&Bare::walls, &Bare::home, &Bare::uid, &Bare::closed_trees, &Bare::rules);
 template <>
-constexpr auto kMembers<WarmStart> =
-    std::tuple(&WarmStart::kind, &WarmStart::argv, &WarmStart::env, &WarmStart::entry,
-               &WarmStart::limits);
+constexpr auto kMembers<WarmStart> = std::tuple(&WarmStart::kind, &WarmStart::argv, &WarmStart::env,
+                                                &WarmStart::entry, &WarmStart::limits);
 template <>
 constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
                                             &Setup::has_root, &Setup::bare, &Setup::warm);
@@ -47,12 +46,13 @@ constexpr auto kMembers<NextPod> =
 template <>
 constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into);
 template <>
-constexpr auto kMembers<PodReady> = std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
+constexpr auto kMembers<PodReady> =
+    std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
 template <>
 constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name);
 template <>
-constexpr auto kMembers<Run> = std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits,
-                                          &Run::warm, &Run::seccomp);
+constexpr auto kMembers<Run> =
+    std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::warm, &Run::seccomp);
 template <>
 constexpr auto kMembers<Ended> =
     std::tuple(&Ended::status, &Ended::user_nanoseconds, &Ended::system_nanoseconds,

@@ -73,8 +73,7 @@ void RememberMemory() {
 bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env) {
   if (!known) RememberMemory();
   const std::size_t size = Length(argv) + Length(env) + 1;
-  void* area =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* area = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (area == MAP_FAILED) return false;
   // Laid out as an exec does it: the one begins where the other ends.
   std::vector<char*> arguments;
@@ -89,7 +88,8 @@ bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::s
   memory.arg_end = memory.env_start = reinterpret_cast<__u64>(middle);
   memory.env_end = reinterpret_cast<__u64>(end);
   memory.exe_fd = static_cast<__u32>(-1);
-  // Where a kernel does not know it, /proc shows how the interpreter was started: no more than that.
+  // Where a kernel does not know it, /proc shows how the interpreter was started: no more than
+  // that.
   if (known) ::prctl(PR_SET_MM, PR_SET_MM_MAP, &memory, sizeof memory, 0);
   return true;
 }

@@ -72,7 +72,8 @@ void RegisterSequences() {
   if (__rseq_size == 0) return;
   char* area = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;
   constexpr unsigned kSize = 32;
-  reinterpret_cast<struct rseq*>(area)->cpu_id = static_cast<std::uint32_t>(RSEQ_CPU_ID_UNINITIALIZED);
+  reinterpret_cast<struct rseq*>(area)->cpu_id =
+      static_cast<std::uint32_t>(RSEQ_CPU_ID_UNINITIALIZED);
   ::syscall(SYS_rseq, area, kSize, 0, RSEQ_SIG);
 #endif
 }
@@ -93,8 +94,8 @@ StepResult EnterPod(const init::Fork& fork, const std::vector<int>& fds) {
   return {};
 }
 
-/// Keeps of the descriptors that came with the request the pod's socket, where it is looked for, and
-/// the one that is returned; -1 on failure. The interpreter's own stay: it knows of them.
+/// Keeps of the descriptors that came with the request the pod's socket, where it is looked for,
+/// and the one that is returned; -1 on failure. The interpreter's own stay: it knows of them.
 int KeepDescriptors(std::vector<int>& fds) {
   const bool placed = ::dup3(fds[init::kForkSocket], init::kWarmSocket, O_CLOEXEC) >= 0;
   const int started = std::exchange(fds[init::kForkStarted], -1);
@@ -122,8 +123,8 @@ int ServeForks(pid_t (*fork)()) {
     const StepResult entered = EnterPod(request, received.fds);
     const int started = KeepDescriptors(received.fds);
     RememberMemory();
-    init::Send(init::kWarmSocket, entered.ok ? init::Encode(init::MessageKind::kDone)
-                                             : init::Encode(entered.failed));
+    init::Send(init::kWarmSocket,
+               entered.ok ? init::Encode(init::MessageKind::kDone) : init::Encode(entered.failed));
     if (!entered.ok || started < 0) ::_exit(127);
     return started;
   }
