@@ -79,6 +79,12 @@ Status Complete(const Installation& installation, const languages::Env& env,
   return {};
 }
 
+/// Whether the program brings files of its own below `directory`.
+bool Brings(const std::vector<InputFile>& files, const std::string& directory) {
+  return std::ranges::any_of(
+      files, [&](const InputFile& file) { return file.name.starts_with(directory + "/"); });
+}
+
 bool Contains(const std::vector<InputFile>& files, const std::string& name) {
   return std::ranges::any_of(files, [&](const InputFile& file) { return file.name == name; });
 }
@@ -153,6 +159,8 @@ Result<std::vector<InputFile>> FilesFor(const Installation& installation, const 
   }
   if (!installation.packages.empty() && !language.packages->mount.empty()) {
     const std::string& mount = language.packages->mount;
+    // Its own packages take the place of ours.
+    if (Brings(program.files, mount)) return files;
     files.push_back(
         {mount, fmt::format("{}/{}", installation.places.packages, mount), S_IFLNK | 0777});
   }

@@ -102,6 +102,15 @@ TEST(Launch, OnlyAGuestThatMayReachSomeoneIsToldOfTheProxy) {
   EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 1);
 }
 
+TEST(Launch, AProgramsOwnPackagesTakeThePlaceOfTheSet) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  const Installation node{*Builtin().Find("node"), toolchain, "/var/sets/node"};
+  const auto files =
+      FilesFor(node, {{{"a.js", "", 0644}, {"node_modules/mine/index.js", "", 0644}}, {}});
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(std::ranges::count(*files, "node_modules", &jail::InputFile::name), 0);
+}
+
 TEST(Launch, APackageSetIsShownAndLinked) {
   const languages::Toolchain toolchain = SampleToolchain();
   const Installation node{*Builtin().Find("node"), toolchain, "/var/sets/node"};
