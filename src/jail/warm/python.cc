@@ -102,17 +102,18 @@ void ForgetDepth() {
   for (int i = 0; i < limit; ++i) Py_LeaveRecursiveCall();
 }
 
-/// run(path, before, exit_code, threads, functions, finish, ...): called by Python's main() as
-/// sys.excepthook, so that there is no frame below the program's. All but the first are callables
-/// for what python does before and after a program; see languages/python.toml.
+/// run(begin, exit_code, threads, functions, finish, ...): called by Python's main() as
+/// sys.excepthook, so that there is no frame below the program's. These are callables for what
+/// python does before and after a program, of which the first waits for it and returns its path;
+/// see languages/python.toml.
 PyObject* RunProgram(PyObject*, PyObject* given) {
-  enum Index { kPath, kBefore, kExitCode, kThreads, kFunctions, kFinish };
+  enum Index { kBegin, kExitCode, kThreads, kFunctions, kFinish };
   const auto argument = [&](Index index) { return PyTuple_GetItem(given, index); };
-  const char* path = PyUnicode_AsUTF8AndSize(argument(kPath), nullptr);
+  PyObject* text = PyObject_CallObject(argument(kBegin), nullptr);
+  const char* path = text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
   FILE* file = path == nullptr ? nullptr : std::fopen(path, "rb");
-  // The program found it a moment ago.
+  // It was there a moment ago.
   if (file == nullptr) ::_exit(2);
-  Call(argument(kBefore), nullptr);
   ForgetDepth();
   End end;
   PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));

@@ -3,17 +3,13 @@
 // functions another meaning until the program begins, so that any interpreter can be driven by a
 // few lines in its own language (`warm.program` in a language file):
 //
-//   fork()   in a zygote: returns 0 in a process of its own for every pod that asks for one,
-//   already
-//            in the pod's namespaces and cgroups and without any rights; never returns in the
-//            zygote
-//   read(62) in such a process, or in one that was started in its pod: waits for the run, takes its
-//            streams, directory, limits, arguments, environment and filter, and returns a text:
-//            the number of arguments, the arguments, then the variables, each with a 0 byte
-//
-//   open()   in a zygote: of the program, which is not there yet, opens what stands for it: a file
-//   of
-//            one byte, which `warm.program` replaces by the real one when that is there
+//   fork()    in a zygote: returns 0 in a process of its own for every pod that asks for one, which
+//             is in the pod's namespaces and cgroups and has no rights; never returns in the zygote
+//   read(62)  in such a process, or in one that was started in its pod: waits for the run, takes
+//             streams, directory, limits, arguments, environment and filter; returns a text: the
+//             number of arguments, the arguments, then the variables, each with a 0 byte
+//   open()    in a zygote: of the program, which is not there yet, opens what stands for it, a file
+//             of one byte; `warm.program` replaces it by the real one
 //
 // After that all are the C library's again and the program starts. A run that the interpreter
 // cannot take over replaces it, as if it had never been there. Single-threaded until then but for
