@@ -111,7 +111,7 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   const auto argument = [&](Index index) { return PyTuple_GetItem(given, index); };
   PyObject* text = PyObject_CallObject(argument(kBegin), nullptr);
   const char* path = text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
-  FILE* file = path == nullptr ? nullptr : std::fopen(path, "rb");
+  FILE* file = path == nullptr ? nullptr : std::fopen(path, "rbe");
   // It was there a moment ago.
   if (file == nullptr) ::_exit(2);
   ForgetDepth();
