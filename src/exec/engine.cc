@@ -344,7 +344,10 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   }
   Installation with_set = known;
   with_set.packages = set->directory;
-  Answer answer = RunProgram(job, WithWarmStart(with_set), place, std::move(report));
+  // Whoever asks chooses what is in the set, and what is in it must not run in a zygote.
+  const bool inert = known.language.warm.kind != languages::WarmKind::kZygote;
+  Answer answer =
+      RunProgram(job, inert ? WithWarmStart(with_set) : with_set, place, std::move(report));
   // The slot will wait for the next who wants this set.
   if (place.lease != nullptr) place.lease->shown = set->lease;
   return answer;

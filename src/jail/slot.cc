@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <mutex>
 #include <poll.h>
 #include <sched.h>
@@ -163,13 +164,21 @@ std::uint64_t PrivateBytes(pid_t pid) {
          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// One CPU, the one we are on: where it was handed to us, its caches are warm.
+/// One CPU, the one we are on: where it was handed to us, its caches are warm. An interpreter that
+/// has started already may have several threads.
 Status KeepOnOneCpu(pid_t pid) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<unsigned>(::sched_getcpu()), &set);
-  if (::sched_setaffinity(pid, sizeof set, &set) == 0) return {};
-  return Error::FromErrno("keep the guest on one processor");
+  if (::sched_setaffinity(pid, sizeof set, &set) != 0) {
+    return Error::FromErrno("keep the guest on one processor");
+  }
+  std::error_code ignored;  // a thread that is gone needs nothing
+  for (const auto& task :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
+    ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
+  }
+  return {};
 }
 
 /// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
@@ -189,6 +198,7 @@ struct Slot::Live {
   std::mutex mutex;
   UniqueFd socket;
   UniqueFd pidfd;
+  pid_t init = -1;
   pid_t guest = -1;
   /// It has started already.
   bool warm = false;
@@ -373,7 +383,7 @@ Error Slot::ToError(const std::string& intent, const init::Received& received) c
 Status Slot::AskForPod(Start start) {
   init::NextPod next;
   next.warm = start != Start::kCold;
-  next.patient = start == Start::kWarm;
+  next.between_sessions = start == Start::kWarm;
   std::vector<int> fds;
   if (cgroup_) {
     fds = cgroup_->JoinFds();
@@ -399,10 +409,11 @@ Status Slot::AwaitPod() {
     const std::lock_guard lock(live_->mutex);
     live_->socket = UniqueFd(received.fds[0]);
     live_->pidfd = UniqueFd(received.fds[1]);
+    live_->init = ready.init;
     live_->guest = ready.guest;
     live_->warm = ready.warm;
     live_->zygote = ready.zygote;
-    live_->cancelled = false;
+    if (!live_->running) live_->cancelled = false;
   }
   received.fds.clear();
   return cgroup_ ? cgroup_->ResetCounters() : Status();
@@ -524,7 +535,12 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
     // Nothing of the program has run yet.
     POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
     if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
-    tried = RunInPod(request);
+    if (WasCancelled()) {
+      POLYBOX_ASSIGN_OR_RETURN(Outcome cancelled, Stop(End::kCancelled));
+      tried = std::optional(std::move(cancelled));
+    } else {
+      tried = RunInPod(request);
+    }
   }
   set_running(false);
   live_->socket.reset();
@@ -574,14 +590,17 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   init::Received received;
   if (!init::Receive(live_->socket.get(), received)) {
     // Its init is gone without a word: we killed it, or something outside did.
-    std::unique_lock lock(live_->mutex);
-    const bool cancelled = live_->cancelled;
-    lock.unlock();
-    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(cancelled ? End::kCancelled : End::kSignalled));
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome,
+                             Stop(WasCancelled() ? End::kCancelled : End::kSignalled));
     return std::optional(std::move(outcome));
   }
   init::Ended ended;
   if (init::Decode(received.bytes, ended)) {
+    // The kernel says who speaks: only the pod's init can tell of an end.
+    if (received.sender != live_->init) {
+      POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(End::kSignalled));
+      return std::optional(std::move(outcome));
+    }
     if (!ended.started) return std::optional<Outcome>();
     Outcome outcome = FromEnded(ended);
     outcome.warm = request.warm && live_->warm;
@@ -597,6 +616,11 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
   outcome.setup_failure = Sentence(failed, step);
   return std::optional(std::move(outcome));
+}
+
+bool Slot::WasCancelled() const {
+  const std::lock_guard lock(live_->mutex);
+  return live_->cancelled;
 }
 
 Result<Outcome> Slot::Stop(End end) {

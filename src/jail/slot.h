@@ -145,7 +145,7 @@ class Slot {
   enum class Start {
     kCold,
     kIfReady,  ///< Warm if that takes no time.
-    kWarm,     ///< Warm if it can be had at all.
+    kWarm,     ///< Warm if it can be had at all; only when nothing of a guest is there.
   };
   Status AskForPod(Start start);
   Status AwaitPod();
@@ -161,6 +161,7 @@ class Slot {
   /// ahead has ended before it took the program.
   Result<std::optional<Outcome>> RunInPod(const RunRequest& request);
   Result<std::optional<Outcome>> TakeWord(const RunRequest& request);
+  bool WasCancelled() const;
   /// Kills all of the run and says what it used.
   Result<Outcome> Stop(End end);
   /// What waits for its program needs more memory than it may have: cgroup v1 refuses the limit,

@@ -121,8 +121,6 @@ class SlotInit {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
     }
     RememberScratch(scratch_);
-    // The earlier it starts, the earlier it is ready.
-    if (warm_.kind == WarmKind::kZygote) zygote_.Start(warm_);
     return {};
   }
 
@@ -170,7 +168,7 @@ class SlotInit {
 
   PodOptions WithWarmStart(PodOptions options) {
     if (warm_.kind == WarmKind::kPrestart) options.warm = &warm_;
-    if (warm_.kind == WarmKind::kZygote && zygote_.Prepare(warm_, options.next.patient)) {
+    if (warm_.kind == WarmKind::kZygote && zygote_.Prepare(warm_, options.next.between_sessions)) {
       options.zygote = zygote_.socket();
     }
     return options;

@@ -119,11 +119,12 @@ int ForkFromZygote(int socket, int started, const PodOptions& options) {
   if (::pipe2(release, O_CLOEXEC) != 0) return errno;
   const int pids = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   const int ipc = ::open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
-  std::vector<int> fds = {socket, pids, ipc, started, release[1]};
+  const int net = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  std::vector<int> fds = {socket, pids, ipc, net, started, release[1]};
   fds.insert(fds.end(), options.cgroups.begin(), options.cgroups.end());
   const bool asked =
       Send(options.zygote, Encode(Fork{options.next.join_count, options.next.clone_into}), fds);
-  for (const int fd : {pids, ipc, release[1]}) ::close(fd);
+  for (const int fd : {pids, ipc, net, release[1]}) ::close(fd);
   // Until the guest is there, and ours to wait for.
   char byte = 0;
   while (asked && ::read(release[0], &byte, 1) < 0 && errno == EINTR) {

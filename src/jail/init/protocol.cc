@@ -41,8 +41,8 @@ constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
 constexpr auto kMembers<Resize> = std::tuple(&Resize::bytes, &Resize::inodes);
 template <>
-constexpr auto kMembers<NextPod> =
-    std::tuple(&NextPod::join_count, &NextPod::clone_into, &NextPod::warm, &NextPod::patient);
+constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::clone_into,
+                                              &NextPod::warm, &NextPod::between_sessions);
 template <>
 constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into);
 template <>

@@ -204,8 +204,8 @@ struct NextPod {
   bool clone_into = false;
   /// Whether a guest that has started already is wanted.
   bool warm = false;
-  /// Whether it is worth waiting for; otherwise there is one if it is ready.
-  bool patient = false;
+  /// Nothing of any guest is in the slot: a zygote may be started. Otherwise there must be one.
+  bool between_sessions = false;
 };
 
 /// As the server sees them. The descriptors beside it: the pod's socket, the pidfd of its init.
@@ -228,6 +228,7 @@ enum ForkFd : std::uint8_t {
   kForkSocket,      ///< The pod's.
   kForkPids,        ///< Its PID namespace.
   kForkIpc,         ///< Its IPC namespace.
+  kForkNet,         ///< The network namespace of its session, which may not be the zygote's.
   kForkStarted,     ///< An eventfd: the guest has taken its program.
   kForkRelease,     ///< Closed when the guest is there, or will never be.
   kForkDescriptors  ///< Their number.

@@ -176,10 +176,9 @@ int KeepForZygote();
 
 class Zygote {
  public:
-  /// Says whether it could.
-  bool Start(const WarmStart& warm);
-  /// Starts it when there is none. With `patient`, waits until it is ready. Says whether it is.
-  bool Prepare(const WarmStart& warm, bool patient);
+  /// Between two sessions, and then only: starts it when there is none, and waits until it is
+  /// ready. Whether there is one.
+  bool Prepare(const WarmStart& warm, bool between_sessions);
   /// Borrowed: where to ask for a guest.
   int socket() const { return socket_; }
   /// -1 when there is none.
@@ -188,7 +187,9 @@ class Zygote {
   void Stop();
 
  private:
-  bool AwaitReady(bool patient);
+  /// Says whether it could.
+  bool Start(const WarmStart& warm);
+  void AwaitReady();
 
   pid_t pid_ = -1;
   int socket_ = -1;

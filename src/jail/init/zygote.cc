@@ -46,12 +46,15 @@ int KeepForZygote() {
   return OrErrno(::syscall(SYS_capset, &header, data));
 }
 
-bool Zygote::Prepare(const WarmStart& warm, bool patient) {
-  if (ready_ && forks_ >= kMostForks) Stop();
-  if (pid_ < 0 && (failures_ >= kMostFailures || !Start(warm))) return false;
-  if (!ready_ && !AwaitReady(patient)) return false;
-  ++forks_;
-  return true;
+bool Zygote::Prepare(const WarmStart& warm, bool between_sessions) {
+  // It starts where no guest has anything yet that it could take for its own, and starts to the
+  // end.
+  if (between_sessions) {
+    if (ready_ && forks_ >= kMostForks) Stop();
+    if (pid_ < 0 && failures_ < kMostFailures && Start(warm)) AwaitReady();
+  }
+  if (ready_) ++forks_;
+  return ready_;
 }
 
 bool Zygote::Start(const WarmStart& warm) {
@@ -68,15 +71,13 @@ bool Zygote::Start(const WarmStart& warm) {
   return pid_ > 0;
 }
 
-bool Zygote::AwaitReady(bool patient) {
+void Zygote::AwaitReady() {
   pollfd polled = {socket_, POLLIN, 0};
-  const int heard = ::poll(&polled, 1, patient ? kMostMilliseconds : 0);
-  if (heard == 0 && !patient) return false;
+  const int heard = ::poll(&polled, 1, kMostMilliseconds);
   Received word;
   ready_ = heard > 0 && Receive(socket_, word) && KindOf(word.bytes) == MessageKind::kDone;
   failures_ = ready_ ? 0 : failures_ + 1;
   if (!ready_) Stop();
-  return ready_;
 }
 
 void Zygote::Stop() {

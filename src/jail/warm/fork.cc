@@ -80,7 +80,8 @@ void RegisterSequences() {
 
 /// The guest, from its fork until it waits.
 StepResult EnterPod(const init::Fork& fork, const std::vector<int>& fds) {
-  if (::setns(fds[init::kForkIpc], CLONE_NEWIPC) != 0) {
+  if (::setns(fds[init::kForkIpc], CLONE_NEWIPC) != 0 ||
+      ::setns(fds[init::kForkNet], CLONE_NEWNET) != 0) {
     return StepResult::Failure(Stage::kNamespaces, errno);
   }
   const std::vector<int> cgroups(fds.begin() + init::kForkDescriptors, fds.end());

@@ -38,6 +38,9 @@ __attribute__((constructor)) void Begin() {
   const std::size_t space = given.find(' ');
   state = given.substr(0, space) == "zygote" ? State::kZygote : State::kWaiting;
   entry = ::strdup(variable + space + 1);
+  // No program that is started from here gets them, whatever replaces this one included.
+  ::fcntl(init::kWarmSocket, F_SETFD, FD_CLOEXEC);
+  if (state == State::kWaiting) ::fcntl(init::kWarmStarted, F_SETFD, FD_CLOEXEC);
   ::unsetenv(init::kWarmVariable);
   ::unsetenv("LD_PRELOAD");
 }
