@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <mutex>
 #include <poll.h>
-#include <sched.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -20,6 +17,8 @@
 
 #include "base/files.h"
 #include "jail/bare_plan.h"
+#include "jail/guest_process.h"
+#include "jail/id_map.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
 #include "jail/init_image.h"
@@ -31,39 +30,6 @@
 
 namespace polybox::jail {
 namespace {
-
-// Host uids of guests: far from those of people and of subordinate ranges. Two per slot (the
-// namespace's root and the guest), 256 per server, servers apart by their pid.
-constexpr unsigned kFirstUid = 0x70000000;
-
-unsigned SlotUid(unsigned number) {
-  const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
-  return kFirstUid + server * 256 + (number % 128) * 2;
-}
-
-Status WriteMap(pid_t pid, const char* file, const std::string& text) {
-  const std::string path = fmt::format("/proc/{}/{}", pid, file);
-  POLYBOX_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_WRONLY));
-  return WriteAll(fd.get(), text).In("write " + path);
-}
-
-/// Made by root, the namespace's root and the guest are two host uids of the slot's own; otherwise
-/// the guest is us.
-Status MapIds(pid_t pid, const Spec& spec, unsigned number) {
-  // It can be written once, by anyone, and stays: the first guest's word to all later ones, unless
-  // we are first.
-  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "projid_map", "0 0 1\n"));
-  if (spec.privileged) {
-    const unsigned uid = SlotUid(number);
-    const std::string map =
-        fmt::format("0 {} 1\n65534 {} 1\n", uid, spec.guest_uid.value_or(uid + 1));
-    POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", map));
-    return WriteMap(pid, "gid_map", map);
-  }
-  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "setgroups", "deny"));
-  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", fmt::format("65534 {} 1\n", ::geteuid())));
-  return WriteMap(pid, "gid_map", fmt::format("65534 {} 1\n", ::getegid()));
-}
 
 struct Prepared {
   Plan plan;
@@ -147,48 +113,6 @@ Outcome FromEnded(const init::Ended& ended) {
   outcome.cpu_system = Duration(ended.system_nanoseconds);
   outcome.memory_peak = Bytes(ended.largest_resident_bytes);
   return outcome;
-}
-
-/// What the process holds and shares with no file; nothing when there is no such process.
-std::uint64_t PrivateBytes(pid_t pid) {
-  if (pid <= 0) return 0;
-  const std::string text = ReadFile(fmt::format("/proc/{}/statm", pid)).value_or("");
-  std::uint64_t pages[3] = {};
-  std::size_t at = 0;
-  for (std::uint64_t& count : pages) {
-    count = std::strtoull(text.c_str() + at, nullptr, 10);
-    at = std::min(text.size(), text.find(' ', at + 1));
-  }
-  const auto [size, resident, shared] = pages;
-  return (resident - std::min(resident, shared)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-/// One CPU, the one we are on: where it was handed to us, its caches are warm. An interpreter that
-/// has started already may have several threads.
-Status KeepOnOneCpu(pid_t pid) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(::sched_getcpu()), &set);
-  if (::sched_setaffinity(pid, sizeof set, &set) != 0) {
-    return Error::FromErrno("keep the guest on one processor");
-  }
-  std::error_code ignored;  // a thread that is gone needs nothing
-  for (const auto& task :
-       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
-    ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
-  }
-  return {};
-}
-
-/// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
-/// killed, nobody in a pod is reaped. So that kills the others first.
-void KillAllButInit(int pod) {
-  // Enough even for a busy machine: the kill that follows does not depend on it.
-  constexpr int kMostMilliseconds = 500;
-  ::syscall(SYS_pidfd_send_signal, pod, init::kKillAll, nullptr, 0);
-  pollfd ended = {pod, POLLIN, 0};
-  ::poll(&ended, 1, kMostMilliseconds);
 }
 
 }  // namespace
@@ -481,10 +405,6 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   UniqueFd directory(received.fds[0]);
   received.fds.clear();
   return directory;
-}
-
-bool Slot::IsWarm() const {
-  return live_->socket.valid() && live_->warm;
 }
 
 Bytes Slot::WaitingMemory() const {

@@ -101,8 +101,6 @@ class Slot {
   /// A directory in the working directory ("" is that itself), as the last run left it. What a
   /// guest put there is not to be trusted: see sys/guest_tree.h.
   Result<UniqueFd> OpenDirectory(const std::string& name);
-  /// Whether the next run would find its interpreter started.
-  bool IsWarm() const;
   /// What its processes hold for themselves while it waits.
   Bytes WaitingMemory() const;
   /// After the last step of a session: nothing of it is left for the next. An error means: replace

@@ -24,7 +24,7 @@ using init::StepResult;
 // Any number that is not the guest's, which is 2, nor one that a guest's child would get soon.
 constexpr pid_t kBetween = 300;
 
-// Both without a stack frame of their own: between them a process returns twice on one stack.
+// Without a stack frame of its own: it returns twice on one stack.
 [[gnu::always_inline]] inline long RawClone(clone_args* args) {
 #if defined(__x86_64__)
   long result = 0;
