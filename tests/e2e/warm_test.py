@@ -13,6 +13,7 @@ import time
 import tomllib
 
 from http_test import SharedServer, has_serve
+from serving import Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 WARM_TIMEOUT = 40
@@ -188,6 +189,39 @@ def collect():
             name = "test_" + re.sub(r"\W+", "_", f"{file.stem}: {program['name']}")
             assert name not in globals(), f"two programs are called {name}"
             globals()[name] = lambda box, corpus=corpus, program=program: run_program(corpus, program, servers)
+
+
+def below(process):
+    """It, and all that descend from it."""
+    children = [int(word) for file in pathlib.Path(f"/proc/{process}/task").glob("*/children")
+                for word in file.read_text().split()]
+    return [process] + [one for child in children for one in below(child)]
+
+
+def interpreters(processes):
+    """A zygote in each slot, and a guest that was forked from it and waits."""
+    return [one for one in processes if b"/.warm/start" in pathlib.Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+def test_memory_of_an_idle_server_with_four_warm_python_slots(box):
+    """What SPECIFICATION.md promises: less than 60 MiB in all."""
+    server = Server(["--mode", "python", "--warm-slots", "4"])
+    try:
+        deadline = time.monotonic() + WARM_TIMEOUT
+        while len(interpreters(below(server.process.pid))) < 8 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert run_warm(server, {"language": "python", "entry": "main.py"}, {"code": "print(1)"})["stdout"] == "1\n"
+        time.sleep(1)  # the slot that was used gets its next guest
+        processes = below(server.process.pid)
+        assert len(interpreters(processes)) == 8, [pathlib.Path(f"/proc/{one}/cmdline").read_bytes() for one in processes]
+        rollups = [pathlib.Path(f"/proc/{one}/smaps_rollup").read_text() for one in processes]
+        kib = sum(int(re.search(r"^Pss: +(\d+) kB$", rollup, re.MULTILINE)[1]) for rollup in rollups)
+        assert kib < 60 * 1024, f"{kib} KiB"
+    finally:
+        server.stop()
+
+
+test_memory_of_an_idle_server_with_four_warm_python_slots.alone = True
 
 
 if has_serve():
