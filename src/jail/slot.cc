@@ -595,7 +595,8 @@ Status Slot::Reset() {
     POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
     return AwaitPod();
   }
-  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+  // The next guest may be on its way into it.
+  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers(sys::Inside::kNextGuest));
   return AwaitPod();
 }
 
