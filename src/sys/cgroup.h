@@ -30,6 +30,8 @@ struct CgroupLimits {
   std::int64_t processes = 1;
   /// Processor time per second of wall time: 1s is one processor. At least 10ms.
   Duration cpu_per_second = std::chrono::seconds(1);
+
+  bool operator==(const CgroupLimits&) const = default;
 };
 
 /// Since the last ResetCounters. A figure that this kernel cannot give is absent.

@@ -38,6 +38,12 @@ enum class State : std::uint8_t {
   kWaiting,  ///< read(62) waits for the run.
 };
 
+// library.cc
+/// For an interpreter that finds that it cannot take over a run after all: replaces it by the
+/// program as a cold start has it. One that has taken no run yet ends, of which the server learns
+/// as an end without a start.
+[[noreturn]] void StartCold();
+
 // fork.cc
 /// Forks a guest for each request on the zygote's socket; returns only in a guest, with the
 /// descriptor by which it says that it has started.
