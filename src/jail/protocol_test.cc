@@ -51,7 +51,8 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_NE(PackUsedBefore({0, 0}, {0, 0}), 0U);
 
   OpenDirectory directory;
-  ASSERT_TRUE(Decode(Encode(OpenDirectory{"out"}), directory));
+  ASSERT_TRUE(Decode(Encode(OpenDirectory{"out", true}), directory));
+  EXPECT_TRUE(directory.after_run);
   EXPECT_EQ(directory.name, "out");
 
   PodReady ready;

@@ -32,6 +32,10 @@ int started_fd = init::kWarmStarted;
 bool says_that_it_is_ready = false;
 /// From when a run is taken until its program begins.
 init::Run taken;
+/// Where the run went, in an interpreter that was executed and keeps it: a program that reads from
+/// a descriptor of that number has memory of its own. A forked one lets go of it, and a program may
+/// get it.
+void* run_buffer = nullptr;
 
 /// Before main(): from here on nobody sees how we came here.
 __attribute__((constructor)) void Begin() {
@@ -47,7 +51,11 @@ __attribute__((constructor)) void Begin() {
   entry = ::strdup(variable + space + 1);
   // No program that is started from here gets them, whatever replaces this one included.
   ::fcntl(init::kWarmSocket, F_SETFD, FD_CLOEXEC);
-  if (state == State::kWaiting) ::fcntl(init::kWarmStarted, F_SETFD, FD_CLOEXEC);
+  if (state == State::kWaiting) {
+    ::fcntl(init::kWarmStarted, F_SETFD, FD_CLOEXEC);
+    last_word.Map(init::kWarmWord);
+    ::close(init::kWarmWord);
+  }
   ::unsetenv(init::kWarmVariable);
   ::unsetenv("LD_PRELOAD");
 }
@@ -150,11 +158,17 @@ extern "C" __attribute__((visibility("default"))) int open(const char* path, int
 
 extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer,
                                                                std::size_t size) {
-  if (fd != polybox::jail::init::kWarmSocket || warm::state != warm::State::kWaiting) {
+  if (fd != polybox::jail::init::kWarmSocket || warm::state < warm::State::kWaiting) {
     return warm::next_read(fd, buffer, size);
   }
+  if (warm::state == warm::State::kRunning) {
+    if (buffer != warm::run_buffer) return warm::next_read(fd, buffer, size);
+    warm::last_word.Say(0);
+    ::_exit(0);
+  }
   const std::string text = warm::TakeRun(size);
-  warm::state = warm::State::kNone;
+  warm::state = warm::says_that_it_is_ready ? warm::State::kRunning : warm::State::kNone;
+  warm::run_buffer = buffer;
   std::memcpy(buffer, text.data(), text.size());
   return static_cast<ssize_t>(text.size());
 }
