@@ -157,9 +157,11 @@ int ForkFromZygote(int socket, const WarmFds& warm, const PodOptions& options) {
   for (const int fd : {pids, ipc, net, release[1]}) ::close(fd);
   // Until the guest is there, and ours to wait for. A zygote that does not answer is given up.
   pollfd closed = {release[0], POLLIN, 0};
-  const bool heard = asked && ::poll(&closed, 1, kMostForFork) > 0;
+  int heard = 0;
+  while (asked && (heard = ::poll(&closed, 1, kMostForFork)) < 0 && errno == EINTR) {
+  }
   ::close(release[0]);
-  if (asked && !heard) return ETIMEDOUT;
+  if (asked && heard == 0) return ETIMEDOUT;
   guest_pid = 2;
   return asked && ::kill(guest_pid, 0) == 0 ? 0 : ESRCH;
 }
