@@ -12,6 +12,7 @@ import threading
 import time
 import tomllib
 
+import serving
 from http_test import SharedServer, has_serve
 from serving import Server
 
@@ -177,6 +178,27 @@ def run_program(corpus, program, servers):
             check_fresh(program, [warm] + [runner(warm_server, corpus, program) for _ in range(2)])
     if not program.get("fresh"):
         check_same(program, run_once(cold_server, corpus, program), warm)
+
+
+NUMPY = """import sys
+is_loaded = "numpy" in sys.modules
+import numpy
+drawn = [numpy.random.random(), numpy.random.randint(1 << 60), numpy.random.default_rng().random()]
+drawn.append(numpy.random.RandomState().random_sample())
+numpy.random.seed(7)
+assert is_loaded and numpy.random.random() == numpy.random.RandomState(7).random_sample(), is_loaded
+print(*drawn, sep="\\n")
+"""
+
+
+def test_numpy_that_is_loaded_ahead_draws_other_random_numbers_in_each_run(box):
+    # Debian's own Python, for which the set-up has installed it.
+    args = ["--warm=on", "--preload", "python=numpy", "--mode", "python"]
+    with serving.Server(args, path="/usr/bin:/bin") as server:
+        if server.execute("import numpy", language="python")["exit_code"] != 0:
+            raise Skip("numpy is not installed for /usr/bin/python3")  # noqa: F821
+        corpus, program = {"language": "python", "entry": "script.py"}, {"code": NUMPY}
+        check_fresh(program, [run_warm(server, corpus, program) for _ in range(3)])
 
 
 def collect():
