@@ -116,11 +116,20 @@ Result<http::RuntimeOptions> RuntimeOf(const Context& context, exec::EngineOptio
   const Settings& settings = context.config.settings;
   const std::string path = settings.base_dir.empty() ? Settings().base_dir : settings.base_dir;
   POLYBOX_ASSIGN_OR_RETURN(http::BaseDirectory base, http::BaseDirectory::Open(path));
+  http::RuntimeOptions options;
+  options.space_limits = {settings.base_dir_size, settings.base_dir_files};
+  const Status kept = base.KeepWithin(options.space_limits);
   POLYBOX_ASSIGN_OR_RETURN(const unsigned owner, exec::TakeCommandDirectory(base.fd()));
   base.SetOwner(owner);
-  engine.commands = exec::CommandPlace{base.path(), path, owner};
-  http::RuntimeOptions options;
+  engine.commands = exec::CommandPlace{base.path(), path, owner,
+                                       base.in_memory() ? options.space_limits.bytes : Bytes()};
   options.files = std::make_shared<const http::BaseDirectory>(std::move(base));
+  if (!kept.ok()) {
+    options.space = std::make_shared<exec::SpaceWatch>(options.files->fd(), options.space_limits);
+    engine.command_space = options.space.get();
+    context.log.Warn("no kernel keeps the base directory within its size: it is watched instead",
+                     {{"base_dir", options.files->path()}, {"reason", kept.error().message()}});
+  }
   options.capacity = PlacesOf(settings);
   const auto timeout = http::ParseCommandTimeout(settings.command_timeout);
   if (timeout) {

@@ -53,6 +53,10 @@ struct Settings {
   std::vector<std::string> guest_egress;
   std::string output_dir = "output";
   std::string base_dir = "/app";
+  /// A pod's work directory usually gets as much; a project with its node_modules fits.
+  Bytes base_dir_size = Bytes::MiB(1024);
+  /// Three such projects; the kernel holds about a kilobyte for each file in memory.
+  std::int64_t base_dir_files = 100000;
   std::string command_timeout = "300";
 
   bool metrics = true;

@@ -387,7 +387,8 @@ Answer Engine::RunCommand(Job& job, Place& place, Report report) {
       std::move(report),
       [&](Session& session, jail::Slot& slot, Report& filled) {
         return session.RunCommand(
-            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command), filled);
+            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command),
+            options_.command_space, filled);
       });
 }
 

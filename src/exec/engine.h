@@ -16,6 +16,7 @@
 #include "exec/jail_home.h"
 #include "exec/preparer.h"
 #include "exec/request.h"
+#include "exec/space_watch.h"
 #include "exec/warm.h"
 
 namespace polybox::exec {
@@ -91,6 +92,8 @@ struct EngineOptions {
   std::vector<Lane> lanes;
   /// Absent: there are no commands.
   std::optional<CommandPlace> commands;
+  /// Null where the kernel keeps their directory small enough. Must outlive the engine.
+  SpaceWatch* command_space = nullptr;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
   /// Interpreters are started ahead of their programs.

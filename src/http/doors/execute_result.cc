@@ -170,6 +170,8 @@ std::string CommandFailureOf(const exec::StepReport& step, const ResultContext& 
       return step.outcome.setup_failure;
     case End::kCancelled:
       return "it was cancelled";
+    case End::kDiskLimit:
+      return "No space left on device: " + step.ended_because;
     default:
       break;
   }

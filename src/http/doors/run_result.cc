@@ -59,6 +59,7 @@ std::string_view StatusOf(End end) {
     case End::kSignalled:
     case End::kCpuLimit:
     case End::kOutOfMemory:
+    case End::kDiskLimit:
     case End::kCancelled:
       return "SIGNAL";
   }
