@@ -172,6 +172,7 @@ std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
   run.languages = execute.languages;
   run.limits = RunLimitsOf(parts.settings);
   run.lane = kRunLane;
+  execute.largest_timeout = parts.settings.max_timeout;
   if (parts.settings.metrics) {
     run.metrics = [&metrics = behind.metrics] { return metrics.Render(); };
   }

@@ -37,8 +37,13 @@ struct Settings {
   std::string token_file;
   bool insecure = false;
   std::int64_t max_connections = 1024;
+  Bytes max_body_memory = Bytes::MiB(512);
+  Duration header_timeout = std::chrono::seconds(10);
+  Duration request_timeout = std::chrono::seconds(30);
+  Duration idle_timeout = std::chrono::seconds(30);
   Duration drain_timeout = std::chrono::seconds(10);
   std::string mode;
+  Duration max_timeout = std::chrono::seconds(300);
   std::int64_t max_concurrent = 0;
   std::int64_t queue = 50;
   std::string warm = "on";

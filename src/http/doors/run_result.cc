@@ -151,6 +151,8 @@ Response RunFault(Fault fault) {
       return RunError("METHOD_NOT_ALLOWED");
     case Fault::kBodyTooLarge:
       return RunError("REQUEST_BODY_TOO_LARGE");
+    case Fault::kOverloaded:
+      return RunError("SERVER_BUSY");
     case Fault::kUnauthorized:
       return RunError("UNAUTHORIZED");
     case Fault::kInternal:

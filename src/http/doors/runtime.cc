@@ -79,6 +79,8 @@ Response Refused(Fault fault) {
       return Say(405, "detail", "Method Not Allowed");
     case Fault::kBodyTooLarge:
       return Say(413, "detail", "Request body too large");
+    case Fault::kOverloaded:
+      return Say(503, "detail", "too many requests are being read");
     case Fault::kUnauthorized:
       return Say(401, "detail", "a valid token is required");
     case Fault::kInternal:

@@ -252,6 +252,9 @@ TEST_F(RuntimeDoorTest, FaultsAreInFastApisShape) {
   EXPECT_EQ(door.refuse(Fault::kMethodNotAllowed, Request()).body,
             R"({"detail":"Method Not Allowed"})");
   EXPECT_EQ(door.refuse(Fault::kBodyTooLarge, Request()).status, 413);
+  EXPECT_EQ(door.refuse(Fault::kOverloaded, Request()).status, 503);
+  EXPECT_EQ(door.refuse(Fault::kOverloaded, Request()).body,
+            R"({"detail":"too many requests are being read"})");
 }
 
 class FakeRunner : public CommandRunner {
