@@ -237,6 +237,7 @@ Result<int> Serve(const Context& context) {
   options.kept = static_cast<std::size_t>(settings.warm_slots);
   options.idle_memory = settings.warm_memory;
   options.compile_cache = compiled.get();
+  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
   options.preparer = preparer.get();
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.

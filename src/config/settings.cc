@@ -220,6 +220,15 @@ const std::vector<Setting> kRows = {
      .doc =
          "Whether scripts of Node packages run while they are installed, in the installer's jail",
      .choices = {"off", "on"}},
+    {.key = "requirements-for",
+     .member = &Settings::requirements_for,
+     .scope = Scope::kServer,
+     .doc =
+         "Language whose `requirements` are installed though they are ignored otherwise: go; may "
+         "be given several times",
+     .default_doc = "none",
+     .item = "LANGUAGE",
+     .separator = ','},
     {.key = "package-cache-size",
      .member = &Settings::package_cache_size,
      .scope = Scope::kServer,

@@ -53,6 +53,7 @@ struct Settings {
   std::string python_index;
   std::string node_registry;
   std::string npm_scripts = "off";
+  std::vector<std::string> requirements_for;
   Bytes package_cache_size = Bytes::MiB(2048);
   std::vector<std::string> egress_allow = {"public"};
   std::vector<std::string> guest_egress;

@@ -23,9 +23,11 @@ constexpr auto kIdleCheck = std::chrono::seconds(5);
 constexpr auto kInstallTime = std::chrono::minutes(2);
 
 /// Where there is no installer for requests, requirements mean nothing, as the execute dialect has
-/// it.
-bool TakesRequirements(const languages::Language& language) {
-  return language.packages && !language.packages->requirement_form.empty();
+/// it; `wanted` are the languages for which an operator asks for more than that.
+bool TakesRequirements(const languages::Language& language, const std::set<std::string>& wanted) {
+  if (!language.packages || language.packages->requirement_form.empty()) return false;
+  const auto& requests = language.packages->requests;
+  return !requests || !requests->opt_in || wanted.contains(language.id);
 }
 
 /// An admitted request, from its queue to its end.
@@ -316,7 +318,8 @@ Answer Engine::Execute(Job& job, Place& place) {
                                                    reason->message())
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
-  if (job.request.requirements.empty() || !TakesRequirements(known->language)) {
+  if (job.request.requirements.empty() ||
+      !TakesRequirements(known->language, options_.requirements_for)) {
     return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
   }
   return ExecuteWithPackages(job, *known, place, std::move(report));
@@ -345,6 +348,10 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   Installation with_set = known;
   with_set.packages = set->directory;
   // Whoever asks chooses what is in the set, and what is in it must not run in a zygote.
+  with_set.requested = true;
+  const bool has_both = RequestsOf(with_set) != nullptr && jail::HasNamespaces(home_.grade()) &&
+                        with_set.packages != known.packages;
+  if (has_both) with_set.preinstalled = known.packages;
   const bool inert = known.language.warm.kind != languages::WarmKind::kZygote;
   Answer answer =
       RunProgram(job, inert ? WithWarmStart(with_set) : with_set, place, std::move(report));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -105,6 +106,8 @@ struct EngineOptions {
   std::size_t kept = 0;
   /// What waiting slots may hold together.
   Bytes idle_memory = Bytes::MiB(512);
+  /// The ids of languages whose requirements are installed though they are ignored by default.
+  std::set<std::string> requirements_for = {};
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
   /// Null: compilers always run. Must outlive the engine.
