@@ -245,6 +245,9 @@ Result<int> Serve(const Context& context) {
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
+  options.on_shared = [&context](const std::string& what) {
+    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+  };
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);
   const auto readiness =

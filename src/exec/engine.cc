@@ -57,7 +57,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
         pool_(home, {.most = Places(),
                      .memory = options_.idle_memory,
                      .kept_key = KeptKey(),
-                     .kept = options_.kept}) {
+                     .kept = options_.kept,
+                     .on_shared = options_.on_shared}) {
     for (const Installation& known : catalog.available()) {
       installations_.emplace(known.language.id, WithWarmStart(known));
     }

@@ -114,6 +114,8 @@ struct EngineOptions {
   CompileCache* compile_cache = nullptr;
   /// Null: compile steps find nothing ready. Must outlive the engine.
   Preparer* preparer = nullptr;
+  /// Called once for each thing that slots share with the host (Slot::shared); may be null.
+  std::function<void(const std::string&)> on_shared = {};
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.
