@@ -2,7 +2,7 @@
 #include "http/serve.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -22,6 +22,7 @@
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
+#include "packages.h"
 #include "serving.h"
 
 namespace polybox::cmd {
@@ -69,11 +70,6 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .compile_timeout = settings.compile_timeout};
 }
 
-std::string Variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
-
 /// "python=numpy,pandas": a language and its first module, then more of its modules.
 Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
   exec::Preloads preloads;
@@ -95,13 +91,23 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
   return preloads;
 }
 
-exec::PackageSourceOptions PackagesOf(const Settings& settings) {
-  return {.directory = settings.cache_dir + "/package-sets",
-          .size = settings.package_cache_size,
-          .egress_allow = settings.egress_allow,
-          .indexes = {{"uv", settings.python_index}, {"npm", settings.node_registry}},
-          .scripts = settings.npm_scripts == "on",
-          .variable = Variable};
+/// The ids of the languages that the setting names.
+Result<std::set<std::string>> RequirementsFor(const Settings& settings,
+                                              const languages::Registry& registry) {
+  std::set<std::string> ids;
+  for (const std::string& name : settings.requirements_for) {
+    const languages::Language* language = registry.Find(name);
+    if (language == nullptr || !language->packages || !language->packages->requests ||
+        !language->packages->requests->opt_in) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("requirements-for: \"{}\" names no language whose requirements are "
+                               "ignored by default",
+                               name))
+          .WithFix("write it like go");
+    }
+    ids.insert(language->id);
+  }
+  return ids;
 }
 
 http::Health HealthOf(const http::Readiness& readiness) {
@@ -166,13 +172,13 @@ std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
   execute.lane = kExecuteLane;
   execute.capacity = parts.lanes[kExecuteLane].concurrency;
   execute.output_directory = parts.settings.output_dir;
+  execute.largest_timeout = parts.settings.max_timeout;
   execute.isolation = parts.home.grade();
   execute.health = [readiness = behind.readiness] { return HealthOf(*readiness); };
   http::RunOptions run;
   run.languages = execute.languages;
   run.limits = RunLimitsOf(parts.settings);
   run.lane = kRunLane;
-  execute.largest_timeout = parts.settings.max_timeout;
   if (parts.settings.metrics) {
     run.metrics = [&metrics = behind.metrics] { return metrics.Render(); };
   }
@@ -231,23 +237,23 @@ Result<int> Serve(const Context& context) {
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
+  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.kept_language = parts.mode.language;
   options.kept = static_cast<std::size_t>(settings.warm_slots);
   options.idle_memory = settings.warm_memory;
   options.compile_cache = compiled.get();
-  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
   options.preparer = preparer.get();
+  options.on_shared = [&context](const std::string& what) {
+    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+  };
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
-  options.on_shared = [&context](const std::string& what) {
-    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
-  };
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);
   const auto readiness =

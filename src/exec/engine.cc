@@ -348,11 +348,11 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   }
   Installation with_set = known;
   with_set.packages = set->directory;
-  // Whoever asks chooses what is in the set, and what is in it must not run in a zygote.
   with_set.requested = true;
   const bool has_both = RequestsOf(with_set) != nullptr && jail::HasNamespaces(home_.grade()) &&
                         with_set.packages != known.packages;
   if (has_both) with_set.preinstalled = known.packages;
+  // Whoever asks chooses what is in the set, and what is in it must not run in a zygote.
   const bool inert = known.language.warm.kind != languages::WarmKind::kZygote;
   Answer answer =
       RunProgram(job, inert ? WithWarmStart(with_set) : with_set, place, std::move(report));
