@@ -2,7 +2,7 @@
 #include "http/serve.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -22,6 +22,7 @@
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
+#include "packages.h"
 #include "serving.h"
 
 namespace polybox::cmd {
@@ -69,11 +70,6 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .compile_timeout = settings.compile_timeout};
 }
 
-std::string Variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
-
 /// "python=numpy,pandas": a language and its first module, then more of its modules.
 Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
   exec::Preloads preloads;
@@ -95,13 +91,23 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
   return preloads;
 }
 
-exec::PackageSourceOptions PackagesOf(const Settings& settings) {
-  return {.directory = settings.cache_dir + "/package-sets",
-          .size = settings.package_cache_size,
-          .egress_allow = settings.egress_allow,
-          .indexes = {{"uv", settings.python_index}, {"npm", settings.node_registry}},
-          .scripts = settings.npm_scripts == "on",
-          .variable = Variable};
+/// The ids of the languages that the setting names.
+Result<std::set<std::string>> RequirementsFor(const Settings& settings,
+                                              const languages::Registry& registry) {
+  std::set<std::string> ids;
+  for (const std::string& name : settings.requirements_for) {
+    const languages::Language* language = registry.Find(name);
+    if (language == nullptr || !language->packages || !language->packages->requests ||
+        !language->packages->requests->opt_in) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("requirements-for: \"{}\" names no language whose requirements are "
+                               "ignored by default",
+                               name))
+          .WithFix("write it like go");
+    }
+    ids.insert(language->id);
+  }
+  return ids;
 }
 
 http::Health HealthOf(const http::Readiness& readiness) {
@@ -116,11 +122,20 @@ Result<http::RuntimeOptions> RuntimeOf(const Context& context, exec::EngineOptio
   const Settings& settings = context.config.settings;
   const std::string path = settings.base_dir.empty() ? Settings().base_dir : settings.base_dir;
   POLYBOX_ASSIGN_OR_RETURN(http::BaseDirectory base, http::BaseDirectory::Open(path));
+  http::RuntimeOptions options;
+  options.space_limits = {settings.base_dir_size, settings.base_dir_files};
+  const Status kept = base.KeepWithin(options.space_limits);
   POLYBOX_ASSIGN_OR_RETURN(const unsigned owner, exec::TakeCommandDirectory(base.fd()));
   base.SetOwner(owner);
-  engine.commands = exec::CommandPlace{base.path(), path, owner};
-  http::RuntimeOptions options;
+  engine.commands = exec::CommandPlace{base.path(), path, owner,
+                                       base.in_memory() ? options.space_limits.bytes : Bytes()};
   options.files = std::make_shared<const http::BaseDirectory>(std::move(base));
+  if (!kept.ok()) {
+    options.space = std::make_shared<exec::SpaceWatch>(options.files->fd(), options.space_limits);
+    engine.command_space = options.space.get();
+    context.log.Warn("no kernel keeps the base directory within its size: it is watched instead",
+                     {{"base_dir", options.files->path()}, {"reason", kept.error().message()}});
+  }
   options.capacity = PlacesOf(settings);
   const auto timeout = http::ParseCommandTimeout(settings.command_timeout);
   if (timeout) {
@@ -157,6 +172,7 @@ std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
   execute.lane = kExecuteLane;
   execute.capacity = parts.lanes[kExecuteLane].concurrency;
   execute.output_directory = parts.settings.output_dir;
+  execute.largest_timeout = parts.settings.max_timeout;
   execute.isolation = parts.home.grade();
   execute.health = [readiness = behind.readiness] { return HealthOf(*readiness); };
   http::RunOptions run;
@@ -221,6 +237,7 @@ Result<int> Serve(const Context& context) {
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
+  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.kept_language = parts.mode.language;
@@ -228,6 +245,9 @@ Result<int> Serve(const Context& context) {
   options.idle_memory = settings.warm_memory;
   options.compile_cache = compiled.get();
   options.preparer = preparer.get();
+  options.on_shared = [&context](const std::string& what) {
+    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+  };
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;

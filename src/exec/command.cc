@@ -98,6 +98,7 @@ jail::RunRequest CommandRun(const CommandPlace& place, const Catalog& catalog, j
   run.directory = ShownAt(place, grade);
   run.env = {"PATH=" + path, "HOME=" + run.directory, "LANG=C.UTF-8"};
   run.limits = CommandLimits();
+  run.limits.memory = Bytes(run.limits.memory.count() + place.in_memory.count());
   return run;
 }
 

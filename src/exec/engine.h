@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "exec/jail_home.h"
 #include "exec/preparer.h"
 #include "exec/request.h"
+#include "exec/space_watch.h"
 #include "exec/warm.h"
 
 namespace polybox::exec {
@@ -91,6 +93,8 @@ struct EngineOptions {
   std::vector<Lane> lanes;
   /// Absent: there are no commands.
   std::optional<CommandPlace> commands;
+  /// Null where the kernel keeps their directory small enough. Must outlive the engine.
+  SpaceWatch* command_space = nullptr;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
   /// Interpreters are started ahead of their programs.
@@ -102,12 +106,16 @@ struct EngineOptions {
   std::size_t kept = 0;
   /// What waiting slots may hold together.
   Bytes idle_memory = Bytes::MiB(512);
+  /// The ids of languages whose requirements are installed though they are ignored by default.
+  std::set<std::string> requirements_for = {};
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
   /// Null: compilers always run. Must outlive the engine.
   CompileCache* compile_cache = nullptr;
   /// Null: compile steps find nothing ready. Must outlive the engine.
   Preparer* preparer = nullptr;
+  /// Called once for each thing that slots share with the host (Slot::shared); may be null.
+  std::function<void(const std::string&)> on_shared = {};
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "exec/engine.h"
+#include "exec/installer.h"
 #include "exec/jail_home.h"
 
 namespace polybox::exec {
@@ -32,6 +33,11 @@ struct PackageSourceOptions {
   /// files pass on to installers.
   std::function<std::string(const std::string&)> variable;
 };
+
+/// Installs as the sets of requests are, into any directory. `home` must outlive it.
+Result<std::unique_ptr<Installer>> MakeJailInstaller(const JailHome& home,
+                                                     const PackageSourceOptions& options,
+                                                     const log::Logger& log);
 
 /// `home` must outlive it.
 Result<std::unique_ptr<PackageSource>> MakePackageSource(const JailHome& home,

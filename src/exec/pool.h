@@ -26,6 +26,8 @@ class SlotPool {
     /// Slots with this key are never fewer than that for lack of work.
     std::string kept_key = {};
     std::size_t kept = 0;
+    /// Called once for each thing that a new slot shares with the host (Slot::shared); may be null.
+    std::function<void(const std::string&)> on_shared = {};
   };
 
   /// `home` must outlive the pool.
@@ -66,6 +68,7 @@ class SlotPool {
   /// The one that was used last; null when none waits.
   std::unique_ptr<Lease> TakeIdle(const std::string& key);
   unsigned TakeNumber();
+  void TellShared(const jail::Slot& slot);
   /// These with the mutex held.
   std::size_t CountIdle(const std::string& key) const;
   bool IsTooMuch() const;
@@ -79,6 +82,8 @@ class SlotPool {
   /// The longest-waiting first.
   std::list<Idle> idle_;
   std::set<unsigned> numbers_;
+  /// What was told already.
+  std::set<std::string> shared_;
 };
 
 }  // namespace polybox::exec
