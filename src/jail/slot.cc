@@ -310,6 +310,7 @@ Status Slot::AskForPod(Start start) {
   next.between_sessions = start == Start::kWarm;
   std::vector<int> fds;
   if (cgroup_) {
+    POLYBOX_RETURN_IF_ERROR(cgroup_->MakeRoomToWait());
     fds = cgroup_->JoinFds();
     next.join_count = static_cast<std::uint32_t>(fds.size());
     // On v1 there may be a directory as well, of no controller: not worth its price on every run.
@@ -431,19 +432,22 @@ Status Slot::Resize(const RunLimits& limits) {
   return {};
 }
 
+Status Slot::SetLimits(const RunLimits& limits) {
+  if (!cgroup_) return {};
+  return cgroup_->SetLimits({.memory = limits.memory,
+                             .swap = limits.swap,
+                             .processes = limits.processes,
+                             .cpu_per_second = limits.cpu_per_second});
+}
+
 Result<Outcome> Slot::Run(const RunRequest& request) {
   if (!live_->socket.valid()) {
     POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
   }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
-  if (cgroup_) {
-    const Status limited = cgroup_->SetLimits({.memory = request.limits.memory,
-                                               .swap = request.limits.swap,
-                                               .processes = request.limits.processes,
-                                               .cpu_per_second = request.limits.cpu_per_second});
-    if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
-    POLYBOX_RETURN_IF_ERROR(limited);
-  }
+  const Status limited = SetLimits(request.limits);
+  if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
+  POLYBOX_RETURN_IF_ERROR(limited);
   if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
   const auto set_running = [&](bool running) {
     const std::lock_guard lock(live_->mutex);
@@ -454,6 +458,7 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   if (tried.ok() && !tried->has_value()) {
     // Nothing of the program has run yet.
     POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
+    POLYBOX_RETURN_IF_ERROR(SetLimits(request.limits));
     if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
     if (WasCancelled()) {
       POLYBOX_ASSIGN_OR_RETURN(Outcome cancelled, Stop(End::kCancelled));

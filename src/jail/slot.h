@@ -149,6 +149,7 @@ class Slot {
   Status AwaitPod();
   /// Makes room for a second step of the same session.
   Status NextStep(Start start);
+  Status SetLimits(const RunLimits& limits);
   Status Resize(const RunLimits& limits);
   /// The last session may have had less room than these files need.
   Status MakeRoomFor(const std::vector<init::FileHeader>& files);
