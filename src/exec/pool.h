@@ -40,6 +40,8 @@ class SlotPool {
     std::optional<jail::Slot> slot;
     /// What it holds while it waits.
     Bytes memory = {};
+    /// How often it has come back.
+    unsigned returns = 0;
   };
 
   /// What a slot shows, asked for when there must be a new one.
