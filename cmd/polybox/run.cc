@@ -23,6 +23,7 @@
 #include "installed.h"
 #include "isolation.h"
 #include "jail/grade.h"
+#include "jail/resource_limits.h"
 
 namespace polybox::cmd {
 namespace {
@@ -112,8 +113,9 @@ Status ApplyLimits(const Flags& flags, jail::RunLimits& limits) {
     limits.cpu_time = std::max(limits.cpu_time, limits.wall_time);
   }
   if (!flags.memory->empty()) {
-    POLYBOX_ASSIGN_OR_RETURN(limits.memory,
+    POLYBOX_ASSIGN_OR_RETURN(const Bytes memory,
                              ParseBytes(*flags.memory).In("--memory \"" + *flags.memory + "\""));
+    jail::SetMemory(limits, memory);
   }
   return {};
 }
@@ -285,13 +287,18 @@ class Session {
     return report;
   }
 
-  Sink SinkFor(int fd, std::string& kept) const {
+  Sink SinkFor(int fd, std::string& kept) {
     if (*flags_.as_json) return [&kept](std::string_view text) { kept += text; };
-    return [fd](std::string_view text) { (void)WriteAll(fd, text); };
+    return [this, fd](std::string_view text) {
+      const Status written = WriteAll(fd, text);
+      // Who has heard enough closes the pipe.
+      if (!written.ok() && written.error().system_errno() != EPIPE) lost_ = written.error();
+    };
   }
 
-  int Finish(const Language& language, const std::optional<StepReport>& compile,
-             const std::optional<StepReport>& run) const {
+  Result<int> Finish(const Language& language, const std::optional<StepReport>& compile,
+                     const std::optional<StepReport>& run) const {
+    if (lost_) return Error(*lost_).In("write the output");
     const StepReport& last = run ? *run : *compile;
     if (*flags_.as_json) {
       context_.out.PrintLine(json::serialize(
@@ -313,6 +320,8 @@ class Session {
   std::optional<exec::JailHome> home_;
   std::unique_ptr<exec::Preparer> preparer_;
   jail::RunLimits limits_;
+  /// Why some of the output is gone.
+  std::optional<Error> lost_;
 };
 
 Result<int> Run(const Flags& flags, const Context& context) {

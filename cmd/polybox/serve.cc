@@ -81,9 +81,9 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
     const exec::Installation* found = catalog.Find(language);
     if (found == nullptr || found->language.warm.kind != languages::WarmKind::kZygote) {
       return Error(ErrorKind::kInvalid,
-                   fmt::format("preload: \"{}\" names no language here that loads modules ahead",
-                               item))
-          .WithFix("write it like python=numpy,pandas");
+                   fmt::format("preload: in \"{}\", {} is no language here that loads modules ahead",
+                               item, language.empty() ? "what comes before =" : language))
+          .WithFix("write it like python=numpy,pandas; Python and Ruby can, Node.js cannot");
     }
     preloads[found->language.id].push_back(equals == std::string::npos ? item
                                                                        : item.substr(equals + 1));

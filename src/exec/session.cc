@@ -10,6 +10,7 @@
 #include "exec/collect.h"
 #include "exec/streams.h"
 #include "exec/warm.h"
+#include "jail/resource_limits.h"
 
 namespace polybox::exec {
 namespace {
@@ -21,7 +22,7 @@ void Apply(const Overrides& overrides, jail::RunLimits& limits) {
     limits.cpu_time = *overrides.wall_time;
   }
   if (overrides.cpu_time) limits.cpu_time = *overrides.cpu_time;
-  if (overrides.memory) limits.memory = *overrides.memory;
+  if (overrides.memory) jail::SetMemory(limits, *overrides.memory);
   if (overrides.processes) limits.processes = *overrides.processes;
   if (overrides.disk) limits.disk = *overrides.disk;
 }

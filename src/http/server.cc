@@ -39,7 +39,8 @@ Error ListenError(const std::string& address, const ErrorCode& error) {
   switch (error.value()) {
     case EADDRINUSE:
       return std::move(failure).WithFix(
-          "another program listens there; end it, or choose another port with --listen");
+          "another program listens there; end it, or choose another address (--listen, --port, "
+          "--runtime-port, --unix-socket; POLYBOX_PORT in the environment)");
     case EACCES:
       return std::move(failure).WithFix(
           "this user may not listen there; choose a port above 1023 with --listen");

@@ -100,8 +100,8 @@ HostCheck CheckCgroups(const sys::HostFacts& facts) {
           .found = fmt::format("{}, usable: {}{}", CgroupKind(cgroups), writable,
                                FirstRefusal(cgroups, missing)),
           .cost = fmt::format(
-              "no group limit for {}; rlimits and a watchdog take over, and isolation is at "
-              "most rootless",
+              "no group limit for {}; each process has limits of its own instead, and isolation is "
+              "at most rootless",
               fmt::join(missing, ", ")),
           .fix = fmt::format("{}{}", kCgroupFix, facts.root ? "" : ", or as root"),
           .without = Grade::kRootless};

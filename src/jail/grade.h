@@ -16,7 +16,7 @@ namespace polybox::jail {
 enum class Grade {
   kNone,      ///< Process control only.
   kLandlock,  ///< No namespaces: Landlock, seccomp and rlimits.
-  kRootless,  ///< A user namespace with all the others in it; rlimits and a watchdog instead of
+  kRootless,  ///< A user namespace with all the others in it; limits for each process instead of
               ///< cgroups.
   kFull,      ///< Namespaces, cgroups, seccomp and a host uid of its own for every slot.
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include <sys/resource.h>
 
@@ -24,9 +25,22 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
       {RLIMIT_MEMLOCK, 0},
       {RLIMIT_MSGQUEUE, 0},
       {RLIMIT_RTPRIO, 0}};
-  // Per uid and user namespace: the slot's own. With a cgroup, that counts better.
-  if (!has_cgroup) all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
+  // A cgroup counts both better. Processes are those of the uid in the slot's user namespace, memory is
+  // what one of them may write to.
+  if (!has_cgroup) {
+    all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
+    all.push_back({RLIMIT_DATA, limits.memory.count()});
+  }
   return all;
+}
+
+void SetMemory(RunLimits& limits, Bytes memory) {
+  if (memory > limits.memory) {
+    const std::uint64_t more = memory.count() - limits.memory.count();
+    const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - limits.address_space.count();
+    limits.address_space = Bytes(limits.address_space.count() + std::min(more, room));
+  }
+  limits.memory = memory;
 }
 
 RunLimits WithOwnTasks(RunLimits limits) {

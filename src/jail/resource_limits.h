@@ -12,6 +12,9 @@ namespace polybox::jail {
 /// Of each process; what a cgroup counts better is left to it.
 std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup);
 
+/// As asked for. What it may map grows with it, since that is there to be larger.
+void SetMemory(RunLimits& limits, Bytes memory);
+
 /// Where guests have our uid without a user namespace of their own, the kernel counts all that this
 /// user runs.
 RunLimits WithOwnTasks(RunLimits limits);
