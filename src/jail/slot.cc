@@ -250,6 +250,7 @@ Status Slot::AskForPod(Start start) {
   next.between_sessions = start == Start::kWarm;
   std::vector<int> fds;
   if (cgroup_) {
+    POLYBOX_RETURN_IF_ERROR(cgroup_->MakeRoomToWait());
     fds = cgroup_->JoinFds();
     next.join_count = static_cast<std::uint32_t>(fds.size());
     // On v1 there may be a directory as well, of no controller: not worth its price on every run.
@@ -370,17 +371,20 @@ Status Slot::Resize(const RunLimits& limits) {
   return {};
 }
 
+Status Slot::SetLimits(const RunLimits& limits) {
+  if (!cgroup_) return {};
+  limits_ = GroupLimits(limits);
+  return cgroup_->SetLimits(*limits_);
+}
+
 Result<Outcome> Slot::Run(const RunRequest& request) {
   if (!live_->socket.valid()) {
     POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
   }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
-  if (cgroup_) {
-    limits_ = GroupLimits(request.limits);
-    const Status limited = cgroup_->SetLimits(*limits_);
-    if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
-    POLYBOX_RETURN_IF_ERROR(limited);
-  }
+  const Status limited = SetLimits(request.limits);
+  if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
+  POLYBOX_RETURN_IF_ERROR(limited);
   if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
   const auto set_running = [&](bool running) {
     const std::lock_guard lock(live_->mutex);
@@ -391,6 +395,7 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   if (tried.ok() && !tried->has_value()) {
     // Nothing of the program has run yet.
     POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
+    POLYBOX_RETURN_IF_ERROR(SetLimits(request.limits));
     if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
     if (WasCancelled()) {
       POLYBOX_ASSIGN_OR_RETURN(Outcome cancelled, Stop(End::kCancelled));
