@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 #include "base/testing/temp_dir.h"
 #include "languages/builtin.h"
@@ -115,14 +116,15 @@ class FakePackages : public PackageSource {
   std::atomic<Duration> time{};
 };
 
-/// Shell scripts only: the engine does not care.
+/// Mostly shell scripts: the engine does not care.
 class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "grade full needs root";
     std::vector<EmbeddedFile> files;
     for (const EmbeddedFile& file : languages::BuiltinFiles()) {
-      const bool wanted = file.name == "bash.toml" || file.name == "defaults.toml";
+      const bool wanted =
+          file.name == "bash.toml" || file.name == "python.toml" || file.name == "defaults.toml";
       if (wanted) files.push_back(file);
     }
     files.push_back({"packaged.toml", kPackaged});
@@ -225,6 +227,34 @@ TEST_F(EngineTest, AnInterpreterThatCannotBeStartedAheadIsStartedWithItsProgram)
       EXPECT_FALSE(report.warm);
     }
   }
+}
+
+TEST_F(EngineTest, WhoForksAnInterpreterIsNeitherCountedNorSeen) {
+  int* number = nullptr;
+  if (::prctl(PR_GET_TID_ADDRESS, &number) != 0) {
+    GTEST_SKIP() << "on cgroup v2 a kernel without CHECKPOINT_RESTORE counts it";
+  }
+  Start({.name = "test", .concurrency = 1, .queue = 10});
+  // What the C library believes its thread to be is what its locks go by.
+  constexpr const char* kCode =
+      "import os, threading\n"
+      "lock = threading.RLock()\n"
+      "with lock, lock: print(os.getpid(), os.getppid(), threading.get_native_id())\n";
+  int warm = 0;
+  for (int i = 0; i < 8; ++i) {
+    Request request = Script(kCode);
+    request.language = "python";
+    request.files[0].name = "script.py";
+    if (i == 5) request.files[0].content += "if os.fork() == 0: os._exit(0)\nos.wait()\n";
+    const Report report = Run(std::move(request));
+    ASSERT_TRUE(report.run.has_value());
+    EXPECT_EQ(report.run->out, "2 1 2\n") << report.run->err;
+    const auto peak = report.run->outcome.processes_peak;
+    if (!peak && i == 0) GTEST_SKIP() << "this kernel has no pids.peak";
+    EXPECT_EQ(peak, i == 5 ? 2 : 1) << "run " << i << (report.warm ? ", warm" : "");
+    warm += report.warm ? 1 : 0;
+  }
+  EXPECT_GT(warm, 4);
 }
 
 TEST_F(EngineTest, ARunAnswersWithAllThatItDid) {

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -21,81 +20,15 @@
 #include "jail/id_map.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
-#include "jail/init_image.h"
 #include "jail/plan.h"
+#include "jail/prepare.h"
+#include "jail/resource_limits.h"
 #include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
-#include "sys/own_tasks.h"
 
 namespace polybox::jail {
 namespace {
-
-struct Prepared {
-  Plan plan;
-  /// What goes along with the plan.
-  std::vector<UniqueFd> trees;
-  /// What guests share with the host although they should not, and why.
-  std::vector<std::string> shared;
-};
-
-/// The plan for this host, with the parts that only we can make.
-Result<Prepared> Prepare(Spec spec) {
-  Prepared prepared;
-  spec.trees = WithSubmounts(spec.trees, ReadFile("/proc/self/mountinfo").value_or(""));
-  prepared.plan = MakePlan(spec);
-  UniqueFd devices;
-  if (!prepared.plan.devices.empty()) {
-    Result<UniqueFd> made = MakeDevices(prepared.plan.devices);
-    if (made.ok()) {
-      devices = std::move(made).value();
-    } else {
-      prepared.shared.push_back("/dev: " + made.error().message());
-      spec.own_devices = false;
-      prepared.plan = MakePlan(spec);
-    }
-  }
-  for (const Tree& tree : prepared.plan.trees) {
-    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree));
-    prepared.trees.push_back(std::move(fd));
-  }
-  if (devices.valid()) prepared.trees.push_back(std::move(devices));
-  if (prepared.plan.warm_library) {
-    POLYBOX_ASSIGN_OR_RETURN(UniqueFd library, WarmLibrary());
-    prepared.trees.push_back(std::move(library));
-  }
-  return prepared;
-}
-
-std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup) {
-  // Whole seconds of one process: with a cgroup only a backstop behind the watcher, which counts
-  // all of them.
-  const auto seconds =
-      std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count() + (has_cgroup ? 1 : 0);
-  std::vector<init::ResourceLimit> all = {
-      {RLIMIT_AS, limits.address_space.count()},
-      {RLIMIT_FSIZE, limits.file_size.count()},
-      {RLIMIT_NOFILE, static_cast<std::uint64_t>(limits.open_files)},
-      {RLIMIT_STACK, limits.stack.count()},
-      {RLIMIT_CPU, static_cast<std::uint64_t>(seconds)},
-      {RLIMIT_CORE, 0},
-      {RLIMIT_MEMLOCK, 0},
-      {RLIMIT_MSGQUEUE, 0},
-      {RLIMIT_RTPRIO, 0}};
-  // Per uid and user namespace: the slot's own. With a cgroup, that counts better.
-  if (!has_cgroup) all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
-  return all;
-}
-
-/// Where guests have our uid without a user namespace of their own, the kernel counts all that this
-/// user runs.
-RunLimits WithOwnTasks(RunLimits limits) {
-  rlimit now{};
-  ::getrlimit(RLIMIT_NPROC, &now);
-  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(now.rlim_max, INT64_MAX));
-  limits.processes = std::min(limits.processes + sys::CountOwnTasks(), most);
-  return limits;
-}
 
 std::string Sentence(const init::Failed& failed, const std::string& step) {
   const std::string what = step.empty()
@@ -317,6 +250,7 @@ Status Slot::AskForPod(Start start) {
   next.between_sessions = start == Start::kWarm;
   std::vector<int> fds;
   if (cgroup_) {
+    POLYBOX_RETURN_IF_ERROR(cgroup_->MakeRoomToWait());
     fds = cgroup_->JoinFds();
     next.join_count = static_cast<std::uint32_t>(fds.size());
     // On v1 there may be a directory as well, of no controller: not worth its price on every run.
@@ -437,17 +371,20 @@ Status Slot::Resize(const RunLimits& limits) {
   return {};
 }
 
+Status Slot::SetLimits(const RunLimits& limits) {
+  if (!cgroup_) return {};
+  limits_ = GroupLimits(limits);
+  return cgroup_->SetLimits(*limits_);
+}
+
 Result<Outcome> Slot::Run(const RunRequest& request) {
   if (!live_->socket.valid()) {
     POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
   }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
-  if (cgroup_) {
-    limits_ = GroupLimits(request.limits);
-    const Status limited = cgroup_->SetLimits(*limits_);
-    if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
-    POLYBOX_RETURN_IF_ERROR(limited);
-  }
+  const Status limited = SetLimits(request.limits);
+  if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
+  POLYBOX_RETURN_IF_ERROR(limited);
   if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
   const auto set_running = [&](bool running) {
     const std::lock_guard lock(live_->mutex);
@@ -458,6 +395,7 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   if (tried.ok() && !tried->has_value()) {
     // Nothing of the program has run yet.
     POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
+    POLYBOX_RETURN_IF_ERROR(SetLimits(request.limits));
     if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
     if (WasCancelled()) {
       POLYBOX_ASSIGN_OR_RETURN(Outcome cancelled, Stop(End::kCancelled));

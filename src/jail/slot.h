@@ -159,6 +159,7 @@ class Slot {
   Status LimitWhoWaits();
   /// Makes room for a second step of the same session.
   Status NextStep(Start start);
+  Status SetLimits(const RunLimits& limits);
   Status Resize(const RunLimits& limits);
   /// The last session may have had less room than these files need.
   Status MakeRoomFor(const std::vector<init::FileHeader>& files);

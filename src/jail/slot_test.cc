@@ -157,6 +157,18 @@ TEST_F(FullSlot, LessMemoryThanAnythingNeedsIsOutOfMemoryToo) {
   EXPECT_EQ(Shell("echo on").out, "on\n") << "the slot is as good as new";
 }
 
+TEST_F(FullSlot, WhatWaitsForTheNextRunIsNotHeldToTheMemoryOfTheLast) {
+  RunLimits limits;
+  for (const Bytes memory : {Bytes(4096), Bytes::KiB(128), Bytes::KiB(512)}) {
+    limits.memory = memory;
+    Shell("true", limits);
+    EXPECT_TRUE(slot_->Reset().ok()) << memory.count();
+    EXPECT_EQ(Shell("echo on").out, "on\n") << memory.count();
+    const Ran held = Shell("head -c 4000000 /dev/zero | tail", limits);
+    EXPECT_NE(held.outcome.end, End::kExited) << "a limit holds for its own run";
+  }
+}
+
 TEST_F(FullSlot, WhatOneRunMayWriteDoesNotBoundTheNextSessionsFiles) {
   RunLimits limits;
   limits.disk = Bytes(4096);

@@ -277,7 +277,14 @@ Status SlotCgroup::AllowStarter(uid_t owner) {
   return control_->AllowStarter(owner);
 }
 Status SlotCgroup::SetLimits(const CgroupLimits& limits) {
+  limits_ = limits;
   return control_->SetLimits(limits);
+}
+Status SlotCgroup::MakeRoomToWait() {
+  if (!limits_ || limits_->memory >= kRoomToWait) return {};
+  CgroupLimits roomy = *limits_;
+  roomy.memory = kRoomToWait;
+  return SetLimits(roomy).In("make room to wait");
 }
 Status SlotCgroup::ResetCounters() {
   return control_->ResetCounters();

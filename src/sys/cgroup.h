@@ -91,6 +91,9 @@ class SlotCgroup {
   Status AllowStarter(uid_t owner);
   /// Writes only what changed. Where a cgroup above allows less processor time, that holds.
   Status SetLimits(const CgroupLimits& limits);
+  /// Before a process is put inside to wait for its run: raises a memory limit of the last run that
+  /// would end it before it is ready. The run's own must be set again.
+  Status MakeRoomToWait();
   /// Before a run, when the process that will be the guest already waits inside: figures start at
   /// zero, a past OOM event is forgotten.
   Status ResetCounters();
@@ -134,6 +137,7 @@ class SlotCgroup {
 
  private:
   std::unique_ptr<SlotControl> control_;
+  std::optional<CgroupLimits> limits_;
 };
 
 /// Our directory in each hierarchy, below which slots are made. One per process; it must outlive

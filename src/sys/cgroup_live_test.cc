@@ -252,6 +252,21 @@ TEST_F(LiveCgroup, ASecondStepHasAPeakOfItsOwnAndTheSameLimits) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
 }
 
+TEST_F(LiveCgroup, ThereIsRoomToWaitAfterARunThatHadNone) {
+  CgroupLimits limits = kRoomy;
+  limits.memory = Bytes::MiB(1);
+  ASSERT_TRUE(slot_->SetLimits(limits).ok());
+  const auto touch = [] { return Touch(8U << 20U); };
+  EXPECT_TRUE(WIFSIGNALED(RunGuest(*slot_, touch)));
+  ASSERT_TRUE(slot_->MakeRoomToWait().ok());
+  EXPECT_EQ(RunGuest(*slot_, touch), 0);
+  ASSERT_TRUE(slot_->SetLimits(limits).ok());
+  EXPECT_TRUE(WIFSIGNALED(RunGuest(*slot_, touch))) << "the run's own limit holds again";
+  ASSERT_TRUE(slot_->SetLimits(kRoomy).ok());
+  ASSERT_TRUE(slot_->MakeRoomToWait().ok());
+  EXPECT_EQ(RunGuest(*slot_, [] { return Touch(64U << 20U); }), 0) << "nothing is lowered";
+}
+
 TEST_F(LiveCgroup, AStarterOfAnotherUserClonesGuestsIntoTheSlot) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   constexpr uid_t kOwner = 0x70000000;

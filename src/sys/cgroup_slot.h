@@ -78,6 +78,10 @@ Result<KernelLimits> ToKernel(const CgroupLimits& limits);
 /// charged ahead, and dropping it takes about a millisecond.
 inline constexpr Bytes kLeftoverAllowed = Bytes::MiB(1);
 
+/// What a process needs, with room to spare, until it waits for its run. No interpreter that is
+/// started ahead fits into less than this anyway.
+inline constexpr Bytes kRoomToWait = Bytes::MiB(16);
+
 /// The peak since a moment when a peak that nobody can reset stood at `before`; nothing when it did
 /// not move, for then the run's own may be anything below.
 std::optional<std::uint64_t> PeakAbove(std::uint64_t before, std::uint64_t now);

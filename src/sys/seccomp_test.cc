@@ -210,12 +210,11 @@ TEST(Seccomp, AnswersAreSharedAndStillFoundFromFarAway) {
   std::vector<SeccompRule> rules;
   std::vector<std::uint32_t> values(100);
   for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = 1000 + i;
-  const char* const calls[] = {"getuid",  "getgid",  "geteuid",   "getegid",
+  const char* const calls[] = {"getuid",  "getgid",  "geteuid",    "getegid",
                                "getpgrp", "getppid", "sched_yield"};
   int error = 100;
   for (const char* call : calls) {
-    rules.push_back(
-        Rule(call, Fail(error++), {{0, SeccompCompare::kEquals, values, Fail(EXDEV)}}));
+    rules.push_back(Rule(call, Fail(error++), {{0, SeccompCompare::kEquals, values, Fail(EXDEV)}}));
   }
   const SeccompProgram program = Compile(std::move(rules));
   const long numbers[] = {SYS_getuid,  SYS_getgid,  SYS_geteuid,    SYS_getegid,
@@ -232,7 +231,8 @@ TEST(Seccomp, AnswersAreSharedAndStillFoundFromFarAway) {
 TEST(Seccomp, AProgramOfManyPlainRulesHasOneInstructionForEachChange) {
   const SeccompProgram program = Compile({Rule("read", Fail(EXDEV)), Rule("open", Fail(EXDEV)),
                                           Rule("stat", kKill), Rule("poll", Fail(EXDEV))});
-  // A comparison at both ends of each rule and of x32, three answers, and five for the architecture.
+  // A comparison at both ends of each rule and of x32, three answers, and five for the
+  // architecture.
   EXPECT_LE(program.instructions().size(), 5U * 2U + 3U + 5U);
 }
 

@@ -400,8 +400,8 @@ def with_warm(grade):
     return [grade, warm, *(dataclasses.replace(warm, through=language) for language in ("node", "ruby"))]
 
 
-def make_grades(folder):
-    """The grades to try, each with None or the reason why this host does not give it."""
+def make_grades(folder, only):
+    """The grades to try, or those of the name `only`, each with None or the reason why this host does not give it."""
     copy = pathlib.Path(folder) / "polybox"
     shutil.copy(BINARY, copy)
     copy.chmod(0o755)
@@ -413,7 +413,7 @@ def make_grades(folder):
     # there an attack would meet the other programs of its user.
     grades += [*with_warm(Grade("rootless", nobody, uid)), Grade("landlock", nobody, uid)]
     grades += [Grade("none", [str(copy)], 0)] if os.geteuid() == 0 else []
-    return [(grade, why_not(grade)) for grade in grades]
+    return [(grade, why_not(grade)) for grade in grades if only in (None, grade.name)]
 
 
 def why_not(grade):
@@ -482,7 +482,7 @@ def main():
               if NEEDED <= attack.keys() and all(word in f" {category}: {attack['name']}" for word in flags.words)]
     with tempfile.TemporaryDirectory(prefix="polybox-attacks-") as folder:
         os.chmod(folder, 0o755)
-        grades = [(grade, missing) for grade, missing in make_grades(folder) if flags.grade in (None, grade.name)]
+        grades = make_grades(folder, flags.grade)
         jobs = make_jobs(chosen, grades, not flags.no_canaries)
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             results = list(pool.map(run_one, jobs))

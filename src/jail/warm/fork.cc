@@ -21,7 +21,9 @@ namespace {
 using init::Stage;
 using init::StepResult;
 
-// Any number that is not the guest's, which is 2, nor one that a guest's child would get soon.
+// The first in a pod after its init.
+constexpr pid_t kGuest = 2;
+// Any other number, but none that a guest's child would get soon.
 constexpr pid_t kBetween = 300;
 
 // Without a stack frame of its own: it returns twice on one stack.
@@ -44,10 +46,14 @@ constexpr pid_t kBetween = 300;
 #endif
 }
 
-/// A guest must be a child of its pod's init, and only orphans become that: it is forked by a
-/// process of the pod that ends at once. That one shares the zygote's memory and stack, as vfork's
-/// child does, so that there is one copy to pay for and not two. Whether this is the guest.
-[[gnu::noinline]] bool ForkInPod(pid_t (*fork)(), int cgroup) {
+void Await(pid_t child) {
+  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/// Forks by way of a process of the pod, in `cgroup` unless that is -1, which shares the zygote's
+/// memory and stack, as vfork's child does, so that there is one copy to pay for and not two.
+[[gnu::noinline]] bool ForkByWay(pid_t (*fork)(), int cgroup) {
   pid_t between = kBetween;
   clone_args args{};
   args.flags = CLONE_VM | CLONE_VFORK | (cgroup < 0 ? 0 : CLONE_INTO_CGROUP);
@@ -60,9 +66,69 @@ constexpr pid_t kBetween = 300;
     if (fork() == 0) return true;
     ::_exit(0);
   }
-  while (made > 0 && ::waitpid(static_cast<pid_t>(made), nullptr, 0) < 0 && errno == EINTR) {
-  }
+  Await(static_cast<pid_t>(made));
   return false;
+}
+
+/// Where the C library keeps the number of this thread; null where the kernel does not tell.
+int* NumberOfThread() {
+  int* address = nullptr;
+  return ::prctl(PR_GET_TID_ADDRESS, &address) == 0 ? address : nullptr;
+}
+
+/// Uses up the number of the guest, for the next process to get another.
+[[gnu::noinline]] void PassOverNumber() {
+  clone_args args{};
+  args.flags = CLONE_VM | CLONE_VFORK;
+  args.exit_signal = SIGCHLD;
+  const long made = RawClone(&args);
+  if (made == 0) ::_exit(0);
+  Await(static_cast<pid_t>(made));
+}
+
+/// Goes on as another process, in `cgroup`, that has this one's memory and the guest's number; this
+/// one is gone then. Returns once, in the other, unless there is none.
+[[gnu::noinline]] void GoOnIn(int cgroup, int* thread) {
+  pid_t guest = kGuest;
+  void* robust = nullptr;
+  std::size_t size = 0;
+  ::syscall(SYS_get_robust_list, 0, &robust, &size);
+  // Else the end of this process would clear it.
+  ::syscall(SYS_set_tid_address, nullptr);
+  clone_args args{};
+  args.flags =
+      CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+  args.exit_signal = SIGCHLD;
+  args.child_tid = reinterpret_cast<std::uint64_t>(thread);
+  args.set_tid = reinterpret_cast<std::uint64_t>(&guest);
+  args.set_tid_size = 1;
+  args.cgroup = static_cast<std::uint64_t>(cgroup);
+  if (RawClone(&args) != 0) ::_exit(0);
+  ::syscall(SYS_set_robust_list, robust, size);
+  // It waits for us, in the kernel. What we touch is charged to it for as long as it is there.
+  ::kill(::getppid(), SIGKILL);
+  while (::getppid() != 1) ::sched_yield();
+}
+
+/// Only a process that is born there costs nothing to get into a cgroup (v2), and only one that has
+/// never been there is not counted in it. So the copy is made outside, by the C library's own
+/// fork(), which can say nothing of cgroups, and its memory handed on to a process inside.
+bool ForkBeside(pid_t (*fork)(), int cgroup, int* thread) {
+  PassOverNumber();
+  const pid_t between = fork();
+  if (between == 0) {
+    GoOnIn(cgroup, thread);
+    return true;
+  }
+  Await(between);
+  return false;
+}
+
+/// A guest must be a child of its pod's init, and only orphans become that: there is a process in
+/// between that ends at once. Whether this is the guest.
+bool ForkInPod(pid_t (*fork)(), int cgroup) {
+  int* thread = cgroup < 0 ? nullptr : NumberOfThread();
+  return thread == nullptr ? ForkByWay(fork, cgroup) : ForkBeside(fork, cgroup, thread);
 }
 
 /// A process that shared our memory has none of the kernel's help for restartable sequences, nor

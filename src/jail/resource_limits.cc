@@ -1,0 +1,40 @@
+#include "jail/resource_limits.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <sys/resource.h>
+
+#include "sys/own_tasks.h"
+
+namespace polybox::jail {
+
+std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup) {
+  // Whole seconds of one process: with a cgroup only a backstop behind the watcher, which counts
+  // all of them.
+  const auto seconds =
+      std::chrono::ceil<std::chrono::seconds>(limits.cpu_time).count() + (has_cgroup ? 1 : 0);
+  std::vector<init::ResourceLimit> all = {
+      {RLIMIT_AS, limits.address_space.count()},
+      {RLIMIT_FSIZE, limits.file_size.count()},
+      {RLIMIT_NOFILE, static_cast<std::uint64_t>(limits.open_files)},
+      {RLIMIT_STACK, limits.stack.count()},
+      {RLIMIT_CPU, static_cast<std::uint64_t>(seconds)},
+      {RLIMIT_CORE, 0},
+      {RLIMIT_MEMLOCK, 0},
+      {RLIMIT_MSGQUEUE, 0},
+      {RLIMIT_RTPRIO, 0}};
+  // Per uid and user namespace: the slot's own. With a cgroup, that counts better.
+  if (!has_cgroup) all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
+  return all;
+}
+
+RunLimits WithOwnTasks(RunLimits limits) {
+  rlimit now{};
+  ::getrlimit(RLIMIT_NPROC, &now);
+  const auto most = static_cast<std::int64_t>(std::min<rlim_t>(now.rlim_max, INT64_MAX));
+  limits.processes = std::min(limits.processes + sys::CountOwnTasks(), most);
+  return limits;
+}
+
+}  // namespace polybox::jail
