@@ -2,7 +2,6 @@
 #include "http/serve.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 #include <thread>
 
@@ -12,6 +11,7 @@
 #include "build_info.h"
 #include "command.h"
 #include "compiled.h"
+#include "egress.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
 #include "exec/package_source.h"
@@ -69,11 +69,6 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .compile_timeout = settings.compile_timeout};
 }
 
-std::string Variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? "" : value;
-}
-
 /// "python=numpy,pandas": a language and its first module, then more of its modules.
 Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
   exec::Preloads preloads;
@@ -95,13 +90,24 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
   return preloads;
 }
 
-exec::PackageSourceOptions PackagesOf(const Settings& settings) {
+/// What is written down about the networks of jails.
+struct Ledgers {
+  explicit Ledgers(const log::Logger& log)
+      : installers(std::make_shared<net::EgressLedger>("installer", log)),
+        guests(std::make_shared<net::EgressLedger>("guest", log)) {}
+
+  std::shared_ptr<net::EgressLedger> installers;
+  std::shared_ptr<net::EgressLedger> guests;
+};
+
+exec::PackageSourceOptions PackagesOf(const Settings& settings, const Ledgers& ledgers) {
   return {.directory = settings.cache_dir + "/package-sets",
           .size = settings.package_cache_size,
           .egress_allow = settings.egress_allow,
           .indexes = {{"uv", settings.python_index}, {"npm", settings.node_registry}},
           .scripts = settings.npm_scripts == "on",
-          .variable = Variable};
+          .variable = Variable,
+          .ledger = ledgers.installers};
 }
 
 http::Health HealthOf(const http::Readiness& readiness) {
@@ -202,18 +208,17 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
 
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
-  if (!settings.guest_egress.empty()) {
-    // Better than a server whose guests silently have no network.
-    return Error(ErrorKind::kInvalid, "guest-egress: guests cannot be given a network yet")
-        .WithFix("leave it out");
-  }
   // Both before anything may start threads.
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
+  const Ledgers ledgers(context.log);
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::GuestEgress> guest_egress,
+                           GuestEgressFor(settings, grade, ledgers.guests));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
-  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
-                           exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
+  POLYBOX_ASSIGN_OR_RETURN(
+      const std::unique_ptr<exec::PackageSource> packages,
+      exec::MakePackageSource(parts.home, PackagesOf(settings, ledgers), context.log));
   const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
   if (compiled != nullptr) compiled->CleanUp();
   const std::unique_ptr<exec::Preparer> preparer =
@@ -221,6 +226,7 @@ Result<int> Serve(const Context& context) {
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
+  options.guest_egress = guest_egress.get();
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.kept_language = parts.mode.language;
@@ -233,6 +239,7 @@ Result<int> Serve(const Context& context) {
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));
+  ShowEgress(metrics, {ledgers.installers, ledgers.guests});
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);

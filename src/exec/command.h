@@ -21,6 +21,8 @@ struct CommandPlace {
   std::string shown;
   /// Whose it is; what commands make there is theirs.
   unsigned owner = 0;
+  /// As for the guests of an Installation.
+  bool egress = false;
 };
 
 /// Makes `directory` (borrowed, a descriptor of it) fit for commands: root's own becomes that of a

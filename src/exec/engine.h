@@ -13,6 +13,7 @@
 #include "exec/catalog.h"
 #include "exec/command.h"
 #include "exec/compile_cache.h"
+#include "exec/guest_egress.h"
 #include "exec/jail_home.h"
 #include "exec/preparer.h"
 #include "exec/request.h"
@@ -102,6 +103,8 @@ struct EngineOptions {
   std::size_t kept = 0;
   /// What waiting slots may hold together.
   Bytes idle_memory = Bytes::MiB(512);
+  /// Null: guests have no network. Must outlive the engine; only where there are namespaces.
+  const GuestEgress* guest_egress = nullptr;
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
   /// Null: compilers always run. Must outlive the engine.

@@ -8,8 +8,9 @@ namespace {
 
 class JailPackageSource : public PackageSource {
  public:
-  JailPackageSource(const JailHome& home, JailInstallerOptions options, const log::Logger& log)
-      : installer_(home, std::move(options), log) {}
+  JailPackageSource(const JailHome& home, JailInstallerOptions options,
+                    std::shared_ptr<net::EgressLedger> ledger)
+      : installer_(home, std::move(options), std::move(ledger)) {}
 
   Status Open(PackageStoreOptions options, const log::Logger& log) {
     POLYBOX_ASSIGN_OR_RETURN(store_, PackageStore::Open(std::move(options), installer_, log));
@@ -48,7 +49,9 @@ Result<std::unique_ptr<PackageSource>> MakePackageSource(const JailHome& home,
   installing.scripts = options.scripts;
   installing.path = options.variable("PATH");
   installing.variable = std::move(options.variable);
-  auto source = std::make_unique<JailPackageSource>(home, std::move(installing), log);
+  auto ledger =
+      options.ledger ? options.ledger : std::make_shared<net::EgressLedger>("installer", log);
+  auto source = std::make_unique<JailPackageSource>(home, std::move(installing), std::move(ledger));
   POLYBOX_RETURN_IF_ERROR(
       source->Open({.directory = std::move(options.directory), .size = options.size}, log));
   return std::unique_ptr<PackageSource>(std::move(source));

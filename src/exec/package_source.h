@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "exec/engine.h"
 #include "exec/jail_home.h"
+#include "net/egress_ledger.h"
 
 namespace polybox::exec {
 
@@ -31,6 +32,8 @@ struct PackageSourceOptions {
   /// Of our own environment, "" for what is not set: PATH, a company's proxy, and what language
   /// files pass on to installers.
   std::function<std::string(const std::string&)> variable;
+  /// Where it is written down what installers ask for; null for nowhere but the log.
+  std::shared_ptr<net::EgressLedger> ledger = nullptr;
 };
 
 /// `home` must outlive it.
