@@ -46,7 +46,8 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_EQ(run.directory, "/sandbox");
 
   OpenDirectory directory;
-  ASSERT_TRUE(Decode(Encode(OpenDirectory{"out"}), directory));
+  ASSERT_TRUE(Decode(Encode(OpenDirectory{"out", true}), directory));
+  EXPECT_TRUE(directory.after_run);
   EXPECT_EQ(directory.name, "out");
 
   PodReady ready;

@@ -392,10 +392,8 @@ Status Slot::Reap() {
 }
 
 Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
-  // Nobody may change it while it is read.
-  if (!live_->socket.valid()) POLYBOX_RETURN_IF_ERROR(Reap());
   init::Received received;
-  if (!init::Send(socket_.get(), init::Encode(init::OpenDirectory{name})) ||
+  if (!init::Send(socket_.get(), init::Encode(init::OpenDirectory{name, !live_->socket.valid()})) ||
       !init::Receive(socket_.get(), received)) {
     return Error(ErrorKind::kSystem, "open a directory: the slot init is gone");
   }

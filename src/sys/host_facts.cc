@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <new>
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 #include <linux/landlock.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -78,12 +80,9 @@ void TryFileSystems(NamespaceTrials& trials, int usr) {
   if (pid > 0) ::waitpid(pid, nullptr, 0);
 }
 
-/// `trials` is shared with the parent.
-[[noreturn]] void TryNamespaces(NamespaceTrials& trials, const char* uid_map, const char* gid_map) {
-  const auto usr = static_cast<int>(
-      ::syscall(SYS_open_tree, AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-  trials.user = FromReturn(::unshare(CLONE_NEWUSER));
-  if (!trials.user.ok()) ::_exit(0);
+/// In the new user namespace; `trials` is shared with the parent.
+[[noreturn]] void TryNamespaces(NamespaceTrials& trials, const char* uid_map, const char* gid_map,
+                                int usr) {
   WriteProcFile("/proc/self/setgroups", "deny");
   trials.user = WriteProcFile("/proc/self/uid_map", uid_map);
   if (trials.user.ok()) trials.user = WriteProcFile("/proc/self/gid_map", gid_map);
@@ -112,8 +111,15 @@ NamespaceTrials ProbeNamespaces() {
   auto* trials = new (shared) NamespaceTrials(untried);
   const std::string uid_map = fmt::format("0 {} 1", ::geteuid());
   const std::string gid_map = fmt::format("0 {} 1", ::getegid());
-  const pid_t pid = ::fork();
-  if (pid == 0) TryNamespaces(*trials, uid_map.c_str(), gid_map.c_str());
+  const UniqueFd usr(static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, "/usr", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
+  // Made with the process: unshare() refuses whoever has a second thread, and a sanitizer gives a
+  // forked child one.
+  clone_args args{};
+  args.flags = CLONE_NEWUSER;
+  args.exit_signal = SIGCHLD;
+  const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof args));
+  if (pid == 0) TryNamespaces(*trials, uid_map.c_str(), gid_map.c_str(), usr.get());
   if (pid > 0) {
     ::waitpid(pid, nullptr, 0);
   } else {

@@ -75,12 +75,15 @@ Failed BecomeProgram(const Received& received) {
 
 /// The interpreter takes its program itself: see warm/warm.h. Returns on failure, of which the
 /// server learns by an end without a start.
-void StartAhead(const WarmStart& warm, int socket, int started) {
+void StartAhead(const WarmStart& warm, int socket, const WarmFds& fds) {
   // They are all that it gets of us, at the places where it looks for them.
-  if (::dup2(started, kWarmStarted) < 0 || ::dup2(socket, kWarmSocket) < 0) return;
+  if (::dup2(fds.started, kWarmStarted) < 0 || ::dup2(fds.word, kWarmWord) < 0 ||
+      ::dup2(socket, kWarmSocket) < 0) {
+    return;
+  }
   // Not where the program will be: what is not there yet must not be looked for and remembered.
   if (::chdir("/") != 0) return;
-  ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmSocket - 1U, 0U);
+  ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmWord - 1U, 0U);
   ::syscall(SYS_close_range, kWarmStarted + 1U, ~0U, 0U);
   if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));
 }
@@ -154,7 +157,7 @@ std::vector<std::string> WarmEnvironment(const WarmStart& warm) {
   return env;
 }
 
-void WaitAsGuest(int socket, const PodOptions& options, int started) {
+void WaitAsGuest(int socket, const PodOptions& options, const WarmFds& fds) {
   StepResult prepared = GiveUpRights(options);
   const bool ahead = options.warm != nullptr;
   if (prepared.ok && !ahead) {
@@ -163,7 +166,7 @@ void WaitAsGuest(int socket, const PodOptions& options, int started) {
     prepared = InstallFilter(options.seccomp);
   }
   Send(socket, prepared.ok ? Encode(MessageKind::kDone) : Encode(prepared.failed));
-  if (prepared.ok && ahead) StartAhead(*options.warm, socket, started);
+  if (prepared.ok && ahead) StartAhead(*options.warm, socket, fds);
   Received received;
   if (prepared.ok && !ahead && Receive(socket, received))
     Send(socket, Encode(BecomeProgram(received)));

@@ -180,7 +180,12 @@ class SlotInit {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
     const std::string work = bare_.exists() ? bare_.work_directory() : "/sandbox";
-    const int directory = OpenWorkDirectory(work, asked.name);
+    int directory = OpenWorkDirectory(work, asked.name);
+    if (directory >= 0 && asked.after_run && !IsEmpty(directory)) {
+      ::close(directory);
+      EndOfPod();
+      directory = OpenWorkDirectory(work, asked.name);
+    }
     if (directory < 0) return Answer(StepResult::Failure(Stage::kOpen, errno));
     Send(kServer, Encode(MessageKind::kDone), {directory});
     ::close(directory);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "jail/init/last_word.h"
 #include "jail/init/slot.h"
 
 namespace polybox::jail::init {
@@ -71,6 +72,27 @@ void PassOn(int signal) {
   if (guest_pid > 0) ::kill(guest_pid, signal);
 }
 
+LastWord last_word;
+
+void Wake(int /*signal*/) {
+  last_word.Interrupt();
+}
+
+/// How a guest ended, as waitpid() says it. One that says that it is about to end has ended.
+int AwaitGuest() {
+  int status = 0;
+  while (true) {
+    const pid_t ended = ::waitpid(-1, &status, last_word.exists() ? WNOHANG : 0);
+    if (ended == guest_pid || (ended < 0 && errno != EINTR)) return status;
+    if (ended != 0) continue;
+    if (const std::optional<int> code = last_word.Heard()) {
+      ::kill(-1, SIGKILL);
+      return W_EXITCODE(*code, 0);
+    }
+    last_word.Await();
+  }
+}
+
 /// Whether the guest has taken its program. Only a warm one says it.
 bool HasStarted(int started) {
   std::uint64_t count = 0;
@@ -88,11 +110,7 @@ void KillAll(int /*signal*/) {
 /// PID 1 of the pod from here on: reaps, and says how the guest ended. All that is left in the pod
 /// ends with it.
 [[noreturn]] void ReapUntilGuestEnds(int socket, int started) {
-  int status = 0;
-  pid_t ended = -1;
-  do {
-    ended = ::waitpid(-1, &status, 0);
-  } while (ended != guest_pid && (ended > 0 || errno == EINTR));
+  const int status = AwaitGuest();
   while (stopped != 0 && (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)) {
   }
   rusage usage{};
@@ -114,13 +132,13 @@ pid_t ForkInto(int cgroup) {
 }
 
 /// Lets the zygote fork the guest, which is PID 2 then as any other. 0 or errno.
-int ForkFromZygote(int socket, int started, const PodOptions& options) {
+int ForkFromZygote(int socket, const WarmFds& warm, const PodOptions& options) {
   int release[2];
   if (::pipe2(release, O_CLOEXEC) != 0) return errno;
   const int pids = ::open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
   const int ipc = ::open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
   const int net = ::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  std::vector<int> fds = {socket, pids, ipc, net, started, release[1]};
+  std::vector<int> fds = {socket, pids, ipc, net, warm.started, warm.word, release[1]};
   fds.insert(fds.end(), options.cgroups.begin(), options.cgroups.end());
   const bool asked =
       Send(options.zygote, Encode(Fork{options.next.join_count, options.next.clone_into}), fds);
@@ -135,12 +153,26 @@ int ForkFromZygote(int socket, int started, const PodOptions& options) {
 }
 
 /// Makes the process that waits for its program; in that process it does not return. 0 or errno.
-int MakeGuest(int socket, int started, const PodOptions& options) {
-  if (options.zygote >= 0) return ForkFromZygote(socket, started, options);
+int MakeGuest(int socket, const WarmFds& warm, const PodOptions& options) {
+  if (options.zygote >= 0) return ForkFromZygote(socket, warm, options);
   const bool clone_into = options.next.clone_into;
   guest_pid = ForkInto(clone_into ? options.cgroups[options.next.join_count] : -1);
-  if (guest_pid == 0) WaitAsGuest(socket, options, started);
+  if (guest_pid == 0) WaitAsGuest(socket, options, warm);
   return guest_pid < 0 ? errno : 0;
+}
+
+WarmFds MakeWarmFds() {
+  return {::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), LastWord::Make()};
+}
+
+bool HasCgroup(const NextPod& next) {
+  return next.join_count > 0 || next.clone_into;
+}
+
+void ListenTo(int word) {
+  struct sigaction wake{};
+  wake.sa_handler = Wake;
+  if (last_word.Map(word)) ::sigaction(SIGCHLD, &wake, nullptr);
 }
 
 /// The pod's PID 1, from its first instruction.
@@ -157,19 +189,21 @@ int MakeGuest(int socket, int started, const PodOptions& options) {
   // In place of the way to the server.
   ::dup3(inherited, kSocket, O_CLOEXEC);
   const bool warm = options.warm != nullptr || options.zygote >= 0;
-  const int started = warm ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-  if (warm && started < 0) give_up(Stage::kPod, errno);
+  const WarmFds fds = warm ? MakeWarmFds() : WarmFds();
+  if (warm && (fds.started < 0 || fds.word < 0)) give_up(Stage::kPod, errno);
+  // Without a cgroup what a guest has used is known only when the kernel has told of its end.
+  if (warm && HasCgroup(options.next)) ListenTo(fds.word);
   if (options.in_namespaces) {
     if (const int error = MountProc()) give_up(Stage::kPod, error);
   } else {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
-  if (const int error = MakeGuest(kSocket, started, options)) {
+  if (const int error = MakeGuest(kSocket, fds, options)) {
     give_up(options.next.clone_into ? Stage::kCgroup : Stage::kPod, error);
   }
   // The guest's cgroups and the host's trees are no business of its init.
   constexpr int kStarted = kSocket + 1;
-  if (warm) ::dup2(started, kStarted);
+  if (warm) ::dup2(fds.started, kStarted);
   ::syscall(SYS_close_range, warm ? kStarted + 1U : kSocket + 1U, ~0U, 0U);
   for (const int signal : kPassedOn) ::signal(signal, PassOn);
   if (options.in_namespaces) ::signal(kKillAll, KillAll);

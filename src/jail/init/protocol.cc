@@ -49,7 +49,7 @@ template <>
 constexpr auto kMembers<PodReady> =
     std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
 template <>
-constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name);
+constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name, &OpenDirectory::after_run);
 template <>
 constexpr auto kMembers<Run> =
     std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::warm, &Run::seccomp);

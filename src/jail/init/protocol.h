@@ -15,7 +15,7 @@
 //   Wipe                            ─▸     ends the pod, empties the scratch space, renews the
 //                                          network
 //                                   ◂─     Done [+ the new egress listener] | Failed
-//   OpenDirectory{name}             ─▸     opens a directory of the working directory
+//   OpenDirectory{name, ...}        ─▸     opens a directory of the working directory
 //                                   ◂─     Done + its descriptor | Failed
 //
 //   server                                 pod
@@ -65,6 +65,7 @@ inline constexpr std::uint16_t kEgressPort = 3128;
 
 // What an interpreter that is started ahead finds: see warm/warm.h. The descriptors are above those
 // that it opens by itself, which are then the same as ever, and in the smallest table of them.
+inline constexpr int kWarmWord = 61;
 inline constexpr int kWarmSocket = 62;
 inline constexpr int kWarmStarted = 63;
 inline constexpr const char* kWarmDirectory = "/.warm";
@@ -230,6 +231,7 @@ enum ForkFd : std::uint8_t {
   kForkIpc,         ///< Its IPC namespace.
   kForkNet,         ///< The network namespace of its session, which may not be the zygote's.
   kForkStarted,     ///< An eventfd: the guest has taken its program.
+  kForkWord,        ///< Where the guest leaves its last word.
   kForkRelease,     ///< Closed when the guest is there, or will never be.
   kForkDescriptors  ///< Their number.
 };
@@ -249,6 +251,8 @@ struct Run {
 /// Relative to the working directory; "" is that itself.
 struct OpenDirectory {
   std::string name;
+  /// Whether a run has ended: what is left of its pod may not change what will be read.
+  bool after_run = false;
 };
 
 /// How the guest ended, as the init of its pod sees it.

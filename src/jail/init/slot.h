@@ -123,6 +123,8 @@ struct Scratch {
 /// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
 /// link is followed.
 int OpenWorkDirectory(const std::string& directory, const std::string& name);
+/// Borrows it.
+bool IsEmpty(int directory);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
@@ -151,11 +153,18 @@ struct PodOptions {
   int zygote = -1;
 };
 
+/// What a warm guest says by itself; none for others. Borrowed.
+struct WarmFds {
+  /// The pod's eventfd: it has taken its program.
+  int started = -1;
+  /// Its LastWord.
+  int word = -1;
+};
+
 // guest.cc
 /// The rest of a process's life, from just after its fork in the pod: gives up all that a guest may
-/// not have, says that it is ready, and turns into the program that a Run message names. `started`
-/// is the pod's eventfd, for a warm start.
-[[noreturn]] void WaitAsGuest(int socket, const PodOptions& options, int started);
+/// not have, says that it is ready, and turns into the program that a Run message names.
+[[noreturn]] void WaitAsGuest(int socket, const PodOptions& options, const WarmFds& fds);
 
 // The parts of that, for guests that come from elsewhere.
 /// All that needs no knowledge of the program, but for the filter.

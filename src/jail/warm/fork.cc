@@ -98,6 +98,7 @@ StepResult EnterPod(const init::Fork& fork, const std::vector<int>& fds) {
 /// Keeps of the descriptors that came with the request the pod's socket, where it is looked for,
 /// and the one that is returned; -1 on failure. The interpreter's own stay: it knows of them.
 int KeepDescriptors(std::vector<int>& fds) {
+  last_word.Map(fds[init::kForkWord]);
   const bool placed = ::dup3(fds[init::kForkSocket], init::kWarmSocket, O_CLOEXEC) >= 0;
   const int started = std::exchange(fds[init::kForkStarted], -1);
   for (const int fd : fds) ::close(fd);

@@ -132,7 +132,9 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   }
   // As exit() would; what else that does is of no use to a process that ends.
   std::fflush(nullptr);
-  ::_exit(flushed > 0 ? flushed : end.code);
+  const int code = flushed > 0 ? flushed : end.code;
+  last_word.Say(code);
+  ::_exit(code);
 }
 
 }  // namespace

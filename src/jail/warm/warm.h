@@ -7,11 +7,13 @@
 //             is in the pod's namespaces and cgroups and has no rights; never returns in the zygote
 //   read(62)  in such a process, or in one that was started in its pod: waits for the run, takes
 //             streams, directory, limits, arguments, environment and filter; returns a text: the
-//             number of arguments, the arguments, then the variables, each with a 0 byte
+//             number of arguments, the arguments, then the variables, each with a 0 byte; once
+//             more, into the same memory: the program has ended well and said all it has to say, so
+//             the process ends without taking itself apart
 //   open()    in a zygote: of the program, which is not there yet, opens what stands for it, a file
 //             of one byte; `warm.program` replaces it by the real one
 //
-// After that all are the C library's again and the program starts. A run that the interpreter
+// But for that last word, all are the C library's again after that and the program starts. A run that the interpreter
 // cannot take over replaces it, as if it had never been there. Single-threaded until then but for
 // threads that the interpreter may have. What it calls must work in any process: libc only.
 //
@@ -28,6 +30,7 @@
 
 #include <sys/types.h>
 
+#include "jail/init/last_word.h"
 #include "jail/init/protocol.h"
 
 namespace polybox::jail::warm {
@@ -36,7 +39,11 @@ enum class State : std::uint8_t {
   kNone,     ///< The C library's functions are as ever.
   kZygote,   ///< fork() makes guests.
   kWaiting,  ///< read(62) waits for the run.
+  kRunning,  ///< read(62) into the memory that the run went to ends the process.
 };
+
+/// For those who know that nothing comes after them but the end of the process.
+inline init::LastWord last_word;
 
 // fork.cc
 /// Forks a guest for each request on the zygote's socket; returns only in a guest, with the

@@ -1,0 +1,60 @@
+#include "jail/init/last_word.h"
+
+#include <unistd.h>
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+namespace polybox::jail::init {
+namespace {
+
+constexpr std::size_t kSize = sizeof(std::uint32_t);
+// Above the eight bits of an exit code.
+constexpr std::uint32_t kSaid = 1U << 8U;
+constexpr std::uint32_t kInterrupted = 1U << 9U;
+
+void Futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
+  ::syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+int LastWord::Make() {
+  const int fd = ::memfd_create("polybox", MFD_CLOEXEC);
+  if (fd < 0 || ::ftruncate(fd, kSize) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+bool LastWord::Map(int fd) {
+  void* page = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED) return false;
+  ::madvise(page, kSize, MADV_DONTFORK);
+  page_ = static_cast<std::atomic<std::uint32_t>*>(page);
+  owner_ = ::getpid();
+  return true;
+}
+
+void LastWord::Say(int code) {
+  if (page_ == nullptr || ::getpid() != owner_) return;
+  page_->fetch_or(kSaid | (static_cast<std::uint32_t>(code) & 0xffU));
+  Futex(page_, FUTEX_WAKE, 1);
+}
+
+std::optional<int> LastWord::Heard() const {
+  const std::uint32_t value = page_->load();
+  if ((value & kSaid) == 0) return std::nullopt;
+  return static_cast<int>(value & 0xffU);
+}
+
+void LastWord::Await() {
+  Futex(page_, FUTEX_WAIT, 0);
+  page_->fetch_and(~kInterrupted);
+}
+
+void LastWord::Interrupt() {
+  page_->fetch_or(kInterrupted);
+}
+
+}  // namespace polybox::jail::init
