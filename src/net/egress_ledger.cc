@@ -76,8 +76,10 @@ void EgressLedger::Note(const Refused& refused) {
     return;
   }
   noted_.insert(name);
-  log_.Warn("refused a host to a jail",
-            {{"who", who_}, {"host", refused.host}, {"port", refused.port}, {"why", refused.why}});
+  const log::Logger log =
+      refused.address.empty() ? log_ : log_.With({{"address", refused.address}});
+  log.Warn("refused a host to a jail",
+           {{"who", who_}, {"host", refused.host}, {"port", refused.port}, {"why", refused.why}});
 }
 
 }  // namespace polybox::net

@@ -53,8 +53,9 @@ struct Refused {
   std::string host;
   std::uint16_t port = 0;
   std::string why;
-  /// What the setting would have to name; "" is the host itself.
-  std::string allow = {};
+  /// The address that would have to be on the list, where the host is. Only for the log: what names
+  /// mean inside is not for guests to know.
+  std::string address = {};
 };
 
 class EgressLedger {

@@ -55,8 +55,4 @@ bool EgressPolicy::Allows(Reach reach, const Address& address, std::uint16_t por
   return IsPublic(address) || ForHost({ToText(address), port, true}) == Reach::kAnyAddress;
 }
 
-std::string EgressPolicy::EntryFor(const HostPort& target, const Address& address) const {
-  return inside_ == Inside::kNamedThemselves ? ToText(address) : target.host;
-}
-
 }  // namespace polybox::net

@@ -36,8 +36,7 @@ class EgressPolicy {
   Reach ForHost(const HostPort& target) const;
   /// Whether a host of this reach may be reached at this address.
   bool Allows(Reach reach, const Address& address, std::uint16_t port) const;
-  /// What would have to be on the list for a host with this address.
-  std::string EntryFor(const HostPort& target, const Address& address) const;
+  Inside inside() const { return inside_; }
   const std::string& setting() const { return setting_; }
   bool empty() const { return rules_.empty(); }
 

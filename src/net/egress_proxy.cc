@@ -47,15 +47,35 @@ std::optional<std::string> ConnectTarget(std::string_view header) {
   return std::string(line.substr(kMethod.size(), end - kMethod.size()));
 }
 
+/// So many in each second.
+class Pace {
+ public:
+  explicit Pace(int most) : most_(most) {}
+  void Count() { ++count_; }
+  bool IsTooFast() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - begin_ >= std::chrono::seconds(1)) {
+      begin_ = now;
+      count_ = 0;
+    }
+    return count_ >= most_;
+  }
+
+ private:
+  const int most_;
+  int count_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 std::string Explain(const Refused& refused, const std::string& setting) {
   const std::string host = Bracketed(refused.host);
-  const std::string& allow = refused.allow.empty() ? refused.host : refused.allow;
-  const std::string named = Bracketed(allow);
-  const std::string entry = refused.port == 443 ? named : fmt::format("{}:{}", named, refused.port);
-  return fmt::format("{}:{} may not be reached: {}; the setting {} with \"{}\" would allow it",
-                     host, refused.port, refused.why, setting, entry);
+  const std::string entry = refused.port == 443 ? host : fmt::format("{}:{}", host, refused.port);
+  const std::string allow =
+      refused.address.empty() ? fmt::format("\"{}\"", entry) : "its address, which the log has,";
+  return fmt::format("{}:{} may not be reached: {}; the setting {} with {} would allow it", host,
+                     refused.port, refused.why, setting, allow);
 }
 
 struct EgressProxy::State {
@@ -91,6 +111,7 @@ struct EgressProxy::State {
   Reached ReachDirectly(const HostPort& target, EgressPolicy::Reach reach);
   Reached ReachThrough(const HostPort& target);
   Reached Refuse(EgressOutcome outcome, Refused refused);
+  Reached RefuseAddress(const HostPort& target, const Address& address);
   void Count(EgressOutcome outcome);
   bool CountBytes(std::uint64_t out, std::uint64_t in);
   std::vector<Address> Find(const HostPort& target) {
@@ -123,6 +144,19 @@ EgressProxy::State::Reached EgressProxy::State::Refuse(EgressOutcome outcome, Re
   return {outcome, Answer(403, "Forbidden", "polybox: " + text + "\n")};
 }
 
+EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const HostPort& target,
+                                                              const Address& address) {
+  Refused refused = {target.host, target.port, "it is not a public address"};
+  const std::string text = ToText(address);
+  if (!target.is_address && options.policy.inside() == EgressPolicy::Inside::kNamedThemselves) {
+    refused.why = "its address is not a public one";
+    refused.address = text;
+  } else if (!target.is_address) {
+    refused.why = fmt::format("its address {} is not a public one", text);
+  }
+  return Refuse(EgressOutcome::kNotPublic, std::move(refused));
+}
+
 EgressProxy::State::Reached EgressProxy::State::ReachDirectly(const HostPort& target,
                                                               EgressPolicy::Reach reach) {
   std::string reason = "no address is known for it";
@@ -138,13 +172,7 @@ EgressProxy::State::Reached EgressProxy::State::ReachDirectly(const HostPort& ta
     reason = connected.error().message();
     hidden = nullptr;
   }
-  if (hidden != nullptr) {
-    const std::string why =
-        target.is_address ? "it is not a public address"
-                          : fmt::format("its address {} is not a public one", ToText(*hidden));
-    return Refuse(EgressOutcome::kNotPublic,
-                  {target.host, target.port, why, options.policy.EntryFor(target, *hidden)});
-  }
+  if (hidden != nullptr) return RefuseAddress(target, *hidden);
   return {EgressOutcome::kUnreachable,
           Answer(502, "Bad Gateway",
                  fmt::format("polybox: {}:{} cannot be reached: {}\n", Bracketed(target.host),
@@ -200,8 +228,7 @@ EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target) {
   if (target.is_address) {
     const std::vector<Address> addresses = Resolve(target);
     if (addresses.empty() || !options.policy.Allows(reach, addresses[0], target.port)) {
-      return Refuse(EgressOutcome::kNotPublic,
-                    {target.host, target.port, "it is not a public address"});
+      return RefuseAddress(target, addresses.empty() ? Address() : addresses[0]);
     }
   }
   return ReachThrough(target);
@@ -282,15 +309,18 @@ bool EgressProxy::State::Accept() {
 void EgressProxy::State::Serve() {
   constexpr int kLookAgain = 20;  // milliseconds, while no more connections can be had
   bool short_of_something = false;
+  Pace pace(options.limits.per_second);
   while (true) {
     std::erase_if(connections, [](const Connection& one) { return one.done.load(); });
     const bool full = static_cast<int>(connections.size()) >= options.limits.connections;
-    const bool rest = full || std::exchange(short_of_something, false);
+    const bool rest = full || std::exchange(short_of_something, false) || pace.IsTooFast();
     std::array<pollfd, 2> polled = {pollfd{stop.get(), POLLIN, 0},
                                     pollfd{rest ? -1 : listener.get(), POLLIN, 0}};
     if (::poll(polled.data(), polled.size(), rest ? kLookAgain : -1) < 0 && errno != EINTR) return;
     if (polled[0].revents != 0) return;
-    if (polled[1].revents != 0) short_of_something = !Accept();
+    if (polled[1].revents == 0) continue;
+    short_of_something = !Accept();
+    pace.Count();
   }
 }
 

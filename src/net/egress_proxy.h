@@ -23,6 +23,8 @@ namespace polybox::net {
 struct EgressLimits {
   /// At once; more wait to be accepted.
   int connections = 32;
+  /// New ones; more wait too. What they cost is our processor time, not the jail's.
+  int per_second = 100;
   /// For the request, for resolving and connecting, and for a tunnel in which nothing moves.
   Duration request_time = std::chrono::seconds(10);
   Duration connect_time = std::chrono::seconds(15);
