@@ -227,6 +227,10 @@ Result<int> Serve(const Context& context) {
   options.lanes = parts.lanes;
   options.packages = packages.get();
   options.guest_egress = guest_egress.get();
+  if (guest_egress != nullptr) {
+    context.log.Info("guests may reach hosts",
+                     {{"hosts", fmt::format("{}", fmt::join(settings.guest_egress, ","))}});
+  }
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.kept_language = parts.mode.language;

@@ -52,6 +52,8 @@ def why_not():
         return "a network of one's own needs root"
     if not shutil.which("unshare"):
         return "unshare is not installed"
+    if not pathlib.Path("/proc/net/if_inet6").exists():
+        return "this kernel has no IPv6"
     missing = [file for file in BOUND if not pathlib.Path(file).exists()]
     return f"{missing} cannot be replaced: not there" if missing else None
 
@@ -77,6 +79,7 @@ def add_addresses():
                 packed = socket.inet_pton(socket.AF_INET6, address)
                 fcntl.ioctl(v6, SIOCSIFADDR, struct.pack("16sIi", packed, 128, index))
             else:
+                # A name of its own for each, or they would replace one another.
                 alias = struct.pack("16sHH4s8x", f"lo:{number}".encode(), socket.AF_INET, 0, socket.inet_aton(address))
                 fcntl.ioctl(v4, SIOCSIFADDR, alias)
 
