@@ -171,8 +171,9 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   std::map<Admission::Id, std::shared_ptr<Job>> jobs_;
   Admission::Id next_id_ = 1;
   bool draining_ = false;
-  /// Since the one who keeps the time last looked.
+  /// Who would wait too long by the time that the one who keeps it looks again.
   bool newcomer_ = false;
+  Clock::time_point next_look_;
   SlotPool pool_;
   /// By language id, for those without packages.
   std::map<std::string, Installation> installations_;
@@ -218,10 +219,12 @@ std::shared_ptr<Ticket> Engine::Submit(Request request, Done done) {
     refusal.retry_after = std::chrono::seconds(1);
   } else {
     jobs_.emplace(id, job);
-    newcomer_ = true;
+    // Most end before the one who keeps the time would have looked anyway.
+    const bool sooner = job->submitted + patience < next_look_;
+    if (sooner) newcomer_ = true;
     lock.unlock();
     changed_.notify_one();
-    timer_.notify_one();
+    if (sooner) timer_.notify_one();
     return std::make_shared<EngineTicket>(weak_from_this(), id);
   }
   lock.unlock();
@@ -292,8 +295,8 @@ void Engine::KeepTime(const std::stop_token& stop) {
     {
       std::unique_lock lock(mutex_);
       const auto check = Clock::now() + kIdleCheck;
-      timer_.wait_until(lock, stop, std::min(admission_.NextExpiry().value_or(check), check),
-                        [&] { return std::exchange(newcomer_, false); });
+      next_look_ = std::min(admission_.NextExpiry().value_or(check), check);
+      timer_.wait_until(lock, stop, next_look_, [&] { return std::exchange(newcomer_, false); });
       for (const Admission::Id id : admission_.Expired(Clock::now())) {
         expired.emplace_back(id, jobs_.at(id));
       }

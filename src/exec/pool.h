@@ -46,6 +46,8 @@ class SlotPool {
     std::unique_ptr<net::EgressProxy> egress = nullptr;
     /// What it holds while it waits.
     Bytes memory = {};
+    /// How often it has come back.
+    unsigned returns = 0;
   };
 
   /// What a slot shows, asked for when there must be a new one.

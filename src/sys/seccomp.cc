@@ -149,23 +149,60 @@ Result<std::vector<Range>> Ranges(const RulesByNumber& rules, const SeccompVerdi
   return ranges;
 }
 
-/// A binary search for the range that the number in the accumulator is in.
-std::vector<sock_filter> Search(std::span<const Range> ranges) {
-  if (ranges.size() == 1) return ranges[0].body;
-  const std::size_t half = ranges.size() / 2;
-  const std::vector<sock_filter> below = Search(ranges.first(half));
-  const std::vector<sock_filter> above = Search(ranges.subspan(half));
-  std::vector<sock_filter> program;
-  if (below.size() <= kFarthestJump) {
-    program.push_back(Jump(BPF_JGE, ranges[half].first, below.size(), 0));
-  } else {
-    program.push_back(Jump(BPF_JGE, ranges[half].first, 0, 1));
-    program.push_back(BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(below.size())));
+/// A program that is written from its end to its beginning, since BPF jumps only forward: whoever
+/// jumps knows how far. Places are counted from the end, so they stay as the program grows.
+class Assembler {
+ public:
+  /// Of the code that finds the answer for a number in the accumulator, by a binary search.
+  std::size_t Search(std::span<const Range> ranges) {
+    if (ranges.size() == 1) return Answer(ranges[0].body);
+    const std::size_t half = ranges.size() / 2;
+    const std::size_t above = Search(ranges.subspan(half));
+    const std::size_t below = Search(ranges.first(half));
+    // The other way's trampoline, if it needs one, comes in between.
+    const std::size_t if_above = Within(kFarthestJump - 1, above);
+    const std::size_t if_below = Within(kFarthestJump, below);
+    return Emit(Jump(BPF_JGE, ranges[half].first, Distance(if_above), Distance(if_below)));
   }
-  program.insert(program.end(), below.begin(), below.end());
-  program.insert(program.end(), above.begin(), above.end());
-  return program;
-}
+
+  std::size_t Emit(const sock_filter& instruction) {
+    backwards_.push_back(instruction);
+    return backwards_.size() - 1;
+  }
+
+  std::vector<sock_filter> Finish() && {
+    std::ranges::reverse(backwards_);
+    return std::move(backwards_);
+  }
+
+ private:
+  /// How many instructions one that is emitted now would skip to get to `place`.
+  std::size_t Distance(std::size_t place) const { return backwards_.size() - place - 1; }
+
+  /// A plain answer is there once for all that are near enough: the kernel translates the program
+  /// for every guest anew, so its length counts.
+  std::size_t Answer(const std::vector<sock_filter>& body) {
+    if (body.size() > 1) return EmitAll(body);
+    const auto known = answers_.find(body[0].k);
+    if (known != answers_.end() && Distance(known->second) < kFarthestJump) return known->second;
+    return answers_[body[0].k] = Emit(body[0]);
+  }
+
+  std::size_t EmitAll(const std::vector<sock_filter>& body) {
+    std::size_t place = 0;
+    for (std::size_t left = body.size(); left > 0; --left) place = Emit(body[left - 1]);
+    return place;
+  }
+
+  /// `place` if it is no further away than that, else one here from where it goes there.
+  std::size_t Within(std::size_t most, std::size_t place) {
+    if (Distance(place) <= most) return place;
+    return Emit(BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(Distance(place))));
+  }
+
+  std::vector<sock_filter> backwards_;
+  std::map<std::uint32_t, std::size_t> answers_;
+};
 
 }  // namespace
 
@@ -175,11 +212,13 @@ Result<SeccompProgram> CompileSeccomp(const SeccompRules& rules) {
   if (!numbered.ok()) return std::move(numbered).error().In(kIntent);
   const Result<std::vector<Range>> ranges = Ranges(*numbered, rules.otherwise).In(kIntent);
   if (!ranges.ok()) return ranges.error();
-  std::vector<sock_filter> program = {
-      Load(offsetof(seccomp_data, arch)), Jump(BPF_JEQ, ::seccomp_arch_native(), 1, 0),
-      Return({SeccompAction::kKill, 0}), Load(offsetof(seccomp_data, nr))};
-  const std::vector<sock_filter> search = Search(*ranges);
-  program.insert(program.end(), search.begin(), search.end());
+  Assembler assembler;
+  assembler.Search(*ranges);
+  assembler.Emit(Load(offsetof(seccomp_data, nr)));
+  assembler.Emit(Return({SeccompAction::kKill, 0}));
+  assembler.Emit(Jump(BPF_JEQ, ::seccomp_arch_native(), 1, 0));
+  assembler.Emit(Load(offsetof(seccomp_data, arch)));
+  std::vector<sock_filter> program = std::move(assembler).Finish();
   if (program.size() > BPF_MAXINSNS) {
     return Error(ErrorKind::kInvalid, fmt::format("the seccomp filter has {} instructions, over {}",
                                                   program.size(), BPF_MAXINSNS));

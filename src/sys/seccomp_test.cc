@@ -205,6 +205,37 @@ TEST(Seccomp, NeighboursAndFarAwayCallsAreToldApart) {
   EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_getpid, 0L); }), FailsWith(EXDEV));
 }
 
+TEST(Seccomp, AnswersAreSharedAndStillFoundFromFarAway) {
+  // Every other call has an answer of its own kind, and cases fill what is between them.
+  std::vector<SeccompRule> rules;
+  std::vector<std::uint32_t> values(100);
+  for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = 1000 + i;
+  const char* const calls[] = {"getuid",  "getgid",  "geteuid",   "getegid",
+                               "getpgrp", "getppid", "sched_yield"};
+  int error = 100;
+  for (const char* call : calls) {
+    rules.push_back(
+        Rule(call, Fail(error++), {{0, SeccompCompare::kEquals, values, Fail(EXDEV)}}));
+  }
+  const SeccompProgram program = Compile(std::move(rules));
+  const long numbers[] = {SYS_getuid,  SYS_getgid,  SYS_geteuid,    SYS_getegid,
+                          SYS_getpgrp, SYS_getppid, SYS_sched_yield};
+  EXPECT_GT(program.instructions().size(), 2U * 255U);
+  error = 100;
+  for (const long number : numbers) {
+    EXPECT_EQ(RunFiltered(&program, [&] { return ErrnoOf(number, 1099L); }), FailsWith(EXDEV));
+    EXPECT_EQ(RunFiltered(&program, [&] { return ErrnoOf(number, 5L); }), FailsWith(error++));
+  }
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_getpid); }), FailsWith(0));
+}
+
+TEST(Seccomp, AProgramOfManyPlainRulesHasOneInstructionForEachChange) {
+  const SeccompProgram program = Compile({Rule("read", Fail(EXDEV)), Rule("open", Fail(EXDEV)),
+                                          Rule("stat", kKill), Rule("poll", Fail(EXDEV))});
+  // A comparison at both ends of each rule and of x32, three answers, and five for the architecture.
+  EXPECT_LE(program.instructions().size(), 5U * 2U + 3U + 5U);
+}
+
 TEST(Seccomp, InstallingSaysWhyItFailed) {
   const SeccompProgram empty{std::vector<sock_filter>()};
   EXPECT_EQ(RunFiltered(nullptr, [&] { return InstallSeccomp(empty); }), FailsWith(EINVAL));
