@@ -61,6 +61,7 @@ jail::Warm WarmFor(const Installation& installation, const Preloads& preloads) {
   if (const auto more = preloads.find(language.id); more != preloads.end()) add(more->second);
   warm.start.env = run->env;
   warm.start.limits = {{RLIMIT_STACK, run->limits.stack.count()}};
+  warm.limits = jail::GroupLimits(run->limits);
   return warm;
 }
 

@@ -45,6 +45,11 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_EQ(run.limits.at(0).value, 2U);
   EXPECT_EQ(run.directory, "/sandbox");
 
+  const UsedBefore before = UnpackUsedBefore(PackUsedBefore({2, 5}, {0, 7}));
+  EXPECT_EQ(before.user_nanoseconds, 2'000'005'000U);
+  EXPECT_EQ(before.system_nanoseconds, 7000U);
+  EXPECT_NE(PackUsedBefore({0, 0}, {0, 0}), 0U);
+
   OpenDirectory directory;
   ASSERT_TRUE(Decode(Encode(OpenDirectory{"out", true}), directory));
   EXPECT_TRUE(directory.after_run);

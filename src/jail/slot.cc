@@ -127,6 +127,8 @@ struct Slot::Live {
   /// It has started already.
   bool warm = false;
   pid_t zygote = -1;
+  /// It may still be at it, and will say when it is not.
+  bool starting = false;
   /// Between the two ends of Run().
   bool running = false;
   bool cancelled = false;
@@ -152,6 +154,8 @@ Slot::Slot(Slot&& other) noexcept
       seccomp_(std::move(other.seccomp_)),
       disk_(other.disk_),
       inodes_(other.inodes_),
+      limits_(other.limits_),
+      waiting_limits_(other.waiting_limits_),
       first_disk_(other.first_disk_),
       first_inodes_(other.first_inodes_) {}
 
@@ -229,6 +233,9 @@ Status Slot::SetUp(const SlotOptions& options) {
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
   disk_ = first_disk_ = options.spec.scratch;
   inodes_ = first_inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
+  const bool waits = options.spec.warm.start.kind != init::WarmKind::kNone;
+  if (waits && cgroup_) waiting_limits_ = options.spec.warm.limits;
+  POLYBOX_RETURN_IF_ERROR(LimitWhoWaits());
   POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kIfReady));
   return AwaitPod();
 }
@@ -337,6 +344,7 @@ Status Slot::AwaitPod() {
     live_->guest = ready.guest;
     live_->warm = ready.warm;
     live_->zygote = ready.zygote;
+    live_->starting = ready.warm && ready.zygote <= 0;
     if (!live_->running) live_->cancelled = false;
   }
   received.fds.clear();
@@ -435,10 +443,8 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   }
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   if (cgroup_) {
-    const Status limited = cgroup_->SetLimits({.memory = request.limits.memory,
-                                               .swap = request.limits.swap,
-                                               .processes = request.limits.processes,
-                                               .cpu_per_second = request.limits.cpu_per_second});
+    limits_ = GroupLimits(request.limits);
+    const Status limited = cgroup_->SetLimits(*limits_);
     if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
     POLYBOX_RETURN_IF_ERROR(limited);
   }
@@ -471,7 +477,19 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   return outcome;
 }
 
+bool Slot::AwaitInterpreter() {
+  if (!live_->starting) return true;
+  live_->starting = false;
+  constexpr int kMostMilliseconds = 20'000;
+  pollfd polled = {live_->socket.get(), POLLIN, 0};
+  init::Received word;
+  return ::poll(&polled, 1, kMostMilliseconds) > 0 && init::Receive(live_->socket.get(), word) &&
+         init::KindOf(word.bytes) == init::MessageKind::kDone &&
+         (!cgroup_ || cgroup_->ResetCounters().ok());
+}
+
 Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
+  if (!AwaitInterpreter()) return std::optional<Outcome>();
   const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
   const init::Run run = {.argv = request.argv,
                          .env = request.env,
@@ -580,27 +598,36 @@ void Slot::FillUsage(Outcome& outcome) const {
   if (killed && outcome.oom_kills > 0) outcome.end = End::kOutOfMemory;
 }
 
+Status Slot::LimitWhoWaits() {
+  if (!MustLimitWhoWaits()) return {};
+  limits_ = waiting_limits_;
+  return cgroup_->SetLimits(*limits_);
+}
+
 Status Slot::Reset() {
   if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kWipe))) {
     return Error::FromErrno("ask for a wipe");
   }
   // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool renews = cgroup_ && cgroup_->Renews();
-  if (!renews) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
+  const bool in_between = cgroup_ && (cgroup_->Renews() || MustLimitWhoWaits());
+  if (!in_between) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
   POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
-  if (renews) {
+  if (in_between) {
     POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+    POLYBOX_RETURN_IF_ERROR(LimitWhoWaits());
     POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
     return AwaitPod();
   }
-  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+  // The next guest may be on its way into it.
+  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers(sys::Inside::kNextGuest));
   return AwaitPod();
 }
 
-bool Slot::Alive() const {
-  // Neither has anything to say now but its end.
+bool Slot::Alive() {
+  // Neither has anything to say now but its end, or that it has started.
   std::array<pollfd, 2> polled = {{{socket_.get(), POLLIN, 0}, {live_->socket.get(), POLLIN, 0}}};
-  return ::poll(polled.data(), polled.size(), 0) == 0;
+  if (::poll(polled.data(), polled.size(), 0) == 0) return true;
+  return polled[0].revents == 0 && live_->starting && AwaitInterpreter();
 }
 
 void Slot::Signal(int number) const {

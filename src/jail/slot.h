@@ -40,6 +40,14 @@ struct RunLimits {
   std::int64_t inodes = 4096;
 };
 
+/// Those that are of all its processes together.
+inline sys::CgroupLimits GroupLimits(const RunLimits& limits) {
+  return {.memory = limits.memory,
+          .swap = limits.swap,
+          .processes = limits.processes,
+          .cpu_per_second = limits.cpu_per_second};
+}
+
 struct RunRequest {
   /// argv[0] is a path in the jail.
   std::vector<std::string> argv;
@@ -109,7 +117,7 @@ class Slot {
 
   /// Between sessions: whether its init and the pod of the next run still wait. Whoever ended them
   /// (an operator, the kernel without memory) did so from outside.
-  bool Alive() const;
+  bool Alive();
 
   /// Sends a signal to the guest that Run() is waiting for, if it is; SIGKILL ends the whole run.
   /// Any thread.
@@ -147,6 +155,8 @@ class Slot {
   };
   Status AskForPod(Start start);
   Status AwaitPod();
+  bool MustLimitWhoWaits() const { return waiting_limits_ && limits_ != waiting_limits_; }
+  Status LimitWhoWaits();
   /// Makes room for a second step of the same session.
   Status NextStep(Start start);
   Status Resize(const RunLimits& limits);
@@ -155,6 +165,9 @@ class Slot {
   Status SendFiles(const std::vector<init::FileHeader>& files, int content) const;
   /// Kills what is left of the run that ended.
   Status Reap();
+  /// An interpreter that was executed in its pod may still be starting. That is no part of the run:
+  /// neither its time nor what it uses. False when it will not be ready.
+  bool AwaitInterpreter();
   /// Hands the program over and waits for its end. Nothing when the interpreter that was started
   /// ahead has ended before it took the program.
   Result<std::optional<Outcome>> RunInPod(const RunRequest& request);
@@ -185,6 +198,10 @@ class Slot {
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;
+  /// What the cgroup has now, and must have between sessions: the limits of the last one are no
+  /// business of an interpreter that waits for the next. None where there is no such interpreter.
+  std::optional<sys::CgroupLimits> limits_;
+  std::optional<sys::CgroupLimits> waiting_limits_;
   /// That which a session begins with.
   Bytes first_disk_;
   std::int64_t first_inodes_ = 0;

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "jail/grade.h"
 #include "jail/init/protocol.h"
+#include "sys/cgroup.h"
 
 namespace polybox::jail {
 
@@ -48,6 +49,9 @@ struct Warm {
   /// Where it finds the lines in its own language that drive it (warm/warm.h), and those.
   std::string file;
   std::string program;
+  /// What it may use while it waits, where there are cgroups: what its programs may, unless they
+  /// are told otherwise.
+  sys::CgroupLimits limits = {};
 };
 
 struct Spec {

@@ -76,6 +76,10 @@ Result<StartedInit> StartInit(Grade grade, const sys::SlotCgroup* cgroup) {
     return Error::FromErrno("make a socket for the slot init");
   }
   UniqueFd ours(ends[0]);
+  // Far more than any answer takes, two interpreters that do not start included. Whoever waits in
+  // vain gives the slot up.
+  constexpr timeval kMost = {120, 0};
+  ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &kMost, sizeof kMost);
   const UniqueFd theirs(ends[1]);
   const int start_in = cgroup != nullptr ? cgroup->StarterFd() : -1;
   POLYBOX_ASSIGN_OR_RETURN(pid_t pid, Spawn(grade, theirs.get(), start_in));

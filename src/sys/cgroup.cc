@@ -288,8 +288,8 @@ bool SlotCgroup::Renews() const {
 Status SlotCgroup::NextStep() {
   return control_->NextStep();
 }
-Status SlotCgroup::DropLeftovers() {
-  return control_->DropLeftovers();
+Status SlotCgroup::DropLeftovers(Inside inside) {
+  return control_->DropLeftovers(inside);
 }
 Result<CgroupUsage> SlotCgroup::ReadUsage() const {
   return control_->ReadUsage();

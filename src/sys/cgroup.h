@@ -30,6 +30,8 @@ struct CgroupLimits {
   std::int64_t processes = 1;
   /// Processor time per second of wall time: 1s is one processor. At least 10ms.
   Duration cpu_per_second = std::chrono::seconds(1);
+
+  bool operator==(const CgroupLimits&) const = default;
 };
 
 /// Since the last ResetCounters. A figure that this kernel cannot give is absent.
@@ -60,6 +62,12 @@ struct CgroupCapabilities {
 };
 
 class SlotControl;
+
+/// Who may be in a slot's cgroup between two sessions.
+enum class Inside {
+  kNobody,
+  kNextGuest,  ///< Or is on its way, by the descriptors that it was given: they must stay.
+};
 
 /// The cgroups of one slot. Its destructor removes the directories and kills nothing: what still
 /// runs in them must have been killed and reaped, else they stay until SweepLeftovers.
@@ -94,8 +102,8 @@ class SlotCgroup {
   Status NextStep();
   /// Between sessions, off the hot path (milliseconds): gives back the page
   /// cache that the last run was charged for as well. Files of a tmpfs are not cache: empty it
-  /// first.
-  Status DropLeftovers();
+  /// first. Nothing is made anew where someone may be inside, whatever Renews() says by now.
+  Status DropLeftovers(Inside inside = Inside::kNobody);
   Result<CgroupUsage> ReadUsage() const;
 
   /// v1: the `tasks` file of each controller. The forked child, while it has one thread, writes "0"

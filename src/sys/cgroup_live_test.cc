@@ -205,6 +205,20 @@ TEST_F(LiveCgroup, ThePeakOfProcessesIsThatOfTheRunAfterALargerOneToo) {
   EXPECT_EQ(Usage().processes_peak, 3);
 }
 
+TEST_F(LiveCgroup, TheWayInStaysOpenForANextGuestThatHasItAlready) {
+  CgroupLimits limits = kRoomy;
+  limits.processes = 3;
+  ASSERT_TRUE(slot_->SetLimits(limits).ok());
+  ASSERT_EQ(WEXITSTATUS(RunGuest(*slot_, ForkUntilRefused)), 2);
+  // A larger run than is known when the next guest is sent on its way.
+  const std::vector<int> given = slot_->JoinFds();
+  const int directory = slot_->CloneFd();
+  ASSERT_TRUE(slot_->DropLeftovers(Inside::kNextGuest).ok());
+  EXPECT_EQ(slot_->JoinFds(), given);
+  EXPECT_EQ(slot_->CloneFd(), directory);
+  EXPECT_EQ(RunGuest(*slot_, [] { return 0; }), 0);
+}
+
 TEST_F(LiveCgroup, PeakAndTimeAreThoseOfTheRun) {
   ASSERT_EQ(RunGuest(*slot_, [] { return Touch(64U << 20U) + Burn(milliseconds(150)); }), 0);
   const CgroupUsage first = Usage();

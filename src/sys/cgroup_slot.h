@@ -28,7 +28,7 @@ class SlotControl {
   virtual Status ResetCounters() = 0;
   virtual bool Renews() const = 0;
   virtual Status NextStep() = 0;
-  virtual Status DropLeftovers() = 0;
+  virtual Status DropLeftovers(Inside inside) = 0;
   virtual Result<CgroupUsage> ReadUsage() const = 0;
   virtual std::vector<int> JoinFds() const = 0;
   virtual int CloneFd() const = 0;

@@ -258,10 +258,10 @@ TEST(V1SlotFiles, DropsOnlyLeftoversWorthTheTimeAndStartsANewPeriod) {
   ASSERT_TRUE(slot.ok()) << slot.error().message();
   ASSERT_TRUE((*slot)->SetLimits(Limits(64, 0)).ok());
   fake.Put("memory.usage_in_bytes", std::to_string(1U << 20U) + "\n");
-  ASSERT_TRUE((*slot)->DropLeftovers().ok());
+  ASSERT_TRUE((*slot)->DropLeftovers(Inside::kNobody).ok());
   EXPECT_EQ(fake.Written(), Strings{"cpu.cfs_quota_us"});
   fake.Put("memory.usage_in_bytes", std::to_string((1U << 20U) + 4096) + "\n");
-  ASSERT_TRUE((*slot)->DropLeftovers().ok());
+  ASSERT_TRUE((*slot)->DropLeftovers(Inside::kNobody).ok());
   EXPECT_EQ(fake.Written(), (Strings{"memory.force_empty", "cpu.cfs_quota_us"}));
 }
 
@@ -386,7 +386,7 @@ TEST(V2SlotFiles, AnOldKernelGivesFewerFiguresAndNoneInvented) {
   EXPECT_FALSE(usage->memory_peak || usage->cpu_user || usage->cpu_system ||
                usage->processes_peak || usage->oom_kills);
   fake.Put("memory.current", "9000000\n");
-  ASSERT_TRUE((*slot)->DropLeftovers().ok());
+  ASSERT_TRUE((*slot)->DropLeftovers(Inside::kNobody).ok());
   EXPECT_EQ(fake.Line("memory.high"), "max");
 }
 
@@ -395,7 +395,7 @@ TEST(V2SlotFiles, ReclaimsAsMuchAsThereIs) {
   const auto slot = fake.OpenV2();
   ASSERT_TRUE(slot.ok()) << slot.error().message();
   fake.Put("memory.current", "9000000\n");
-  ASSERT_TRUE((*slot)->DropLeftovers().ok());
+  ASSERT_TRUE((*slot)->DropLeftovers(Inside::kNobody).ok());
   EXPECT_EQ(fake.Line("memory.reclaim"), "9000000");
 }
 

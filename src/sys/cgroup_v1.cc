@@ -51,7 +51,7 @@ class V1Slot : public SlotControl {
   Status ResetCounters() override;
   bool Renews() const override;
   Status NextStep() override;
-  Status DropLeftovers() override;
+  Status DropLeftovers(Inside inside) override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override;
   int CloneFd() const override { return kill_.valid() ? kill_directory_->fd() : -1; }
@@ -72,6 +72,7 @@ class V1Slot : public SlotControl {
   Status SetMemory(const KernelLimits& limits);
   Status SetQuota(std::int64_t quota);
   Status RenewPids();
+  Status StartPeriod();
   Status ReadCpu(CgroupUsage& usage) const;
 
   std::vector<V1Directory> directories_;
@@ -229,18 +230,22 @@ Status V1Slot::RenewPids() {
   return limit ? pids_.max.Set(*limit) : Status();
 }
 
-Status V1Slot::DropLeftovers() {
+Status V1Slot::DropLeftovers(Inside inside) {
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_.usage.ReadNumber());
   if (usage > kLeftoverAllowed.count()) {
     POLYBOX_RETURN_IF_ERROR(memory_.force_empty.Write("0").In("drop page cache"));
   }
-  return NextStep();
+  return inside == Inside::kNobody ? NextStep() : StartPeriod();
+}
+
+Status V1Slot::NextStep() {
+  if (Renews()) POLYBOX_RETURN_IF_ERROR(RenewPids().In("make a cgroup anew"));
+  return StartPeriod();
 }
 
 /// Written anew, the quota starts a new period: else the next run would stand still for what is
 /// left of the one that the last run used up.
-Status V1Slot::NextStep() {
-  if (Renews()) POLYBOX_RETURN_IF_ERROR(RenewPids().In("make a cgroup anew"));
+Status V1Slot::StartPeriod() {
   return cpu_.quota.Rewrite().In("start a new processor period");
 }
 

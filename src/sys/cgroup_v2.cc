@@ -39,7 +39,7 @@ class V2Slot : public SlotControl {
   Status ResetCounters() override;
   bool Renews() const override;
   Status NextStep() override;
-  Status DropLeftovers() override;
+  Status DropLeftovers(Inside inside) override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override { return {}; }
   int CloneFd() const override { return directory_.fd(); }
@@ -242,15 +242,15 @@ bool V2Slot::Renews() const {
 /// A second step of a session finds the peaks of the first, and where they cannot be reset the
 /// cgroup has to be made anew.
 Status V2Slot::NextStep() {
-  if (Renews()) return DropLeftovers();
+  if (Renews()) return DropLeftovers(Inside::kNobody);
   // Written anew, the quota starts a new period: else the next run would stand still for what is
   // left of the one that the last run used up.
   return cpu_max_.Rewrite().In("start a new processor period");
 }
 
-Status V2Slot::DropLeftovers() {
+Status V2Slot::DropLeftovers(Inside inside) {
   POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
-  if (Renews()) POLYBOX_RETURN_IF_ERROR(Renew());
+  if (inside == Inside::kNobody && Renews()) POLYBOX_RETURN_IF_ERROR(Renew());
   return cpu_max_.Rewrite().In("start a new processor period");
 }
 

@@ -22,6 +22,8 @@ import tempfile
 import time
 import tomllib
 
+import served
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "driver"))
 
@@ -39,13 +41,19 @@ ESCAPED = "ESCAPED"
 TOKEN = ("ATTACK_TOKEN", "the-token-of-the-host")
 
 KEYS = {"name", "language", "code", "files", "defence", "expect", "expect_v2", "canary", "setup", "teardown", "unsafe",
-        "guest_egress", "probe", "timeout", "memory", "rootless", "landlock", "none", "open"}
+        "guest_egress", "probe", "timeout", "memory", "rootless", "landlock", "none", "open", "before", "packages", "file",
+        "cold"}
 NEEDED = {"name", "language", "code", "defence"}
 # Whether polybox finds cgroup v2 here.
 UNIFIED = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
-FILE_NAMES = {"bash": "attack.sh", "python": "attack.py", "c": "attack.c"}
-BARE = {"bash": ["bash"], "python": [sys.executable], "c": []}
+# Those of Node.js and Ruby are the only ones that an interpreter which was started ahead can take over.
+FILE_NAMES = {"bash": "attack.sh", "python": "attack.py", "c": "attack.c", "node": "script.js", "ruby": "main.rb"}
+BARE = {"bash": ["bash"], "python": [sys.executable], "c": [], "node": ["node"], "ruby": ["ruby"]}
+# How their programs find packages, for canaries.
+PACKAGES_VARIABLE = {"python": "PYTHONPATH", "node": "NODE_PATH", "ruby": "RUBYLIB"}
+WARM = {"python", "node", "ruby"}
 SUPERVISOR = ["bash", "-c", f'env -u {TOKEN[0]} "$@"; exit $?', "supervisor"]
+HOLDER = [sys.executable, str(HERE / "holder.py")]
 NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--ipc", "--uts", "--net", "--mount-proc", "--kill-child"]
 # How a setup starts a second program the way the attack is started: {run} FILE.
 RUN_BARE = "sh -c 'case $0 in *.py) exec python3 $0;; *) exec bash $0;; esac'"
@@ -67,9 +75,11 @@ class Grade:
     uid: int
     # Whether the interpreter has started before it gets the attack.
     warm: bool = False
+    # The language of a warm program that starts the attack, which is one in bash.
+    through: str = ""
 
     def __str__(self):
-        return f"{self.name}, warm" if self.warm else self.name
+        return f"{self.name}, warm {self.through}".rstrip() if self.warm else self.name
 
     def run(self):
         weak = self.name in ("landlock", "none")
@@ -80,7 +90,11 @@ class Grade:
 
     def takes(self, attack):
         """In none only what process control stops is tried: the rest would be done to this machine."""
-        if self.warm and attack["language"] != "python":
+        if self.through:
+            return attack["language"] == "bash" and "before" not in attack and can_be_child(self.through, attack)
+        if self.warm and attack["language"] not in WARM:
+            return False
+        if "before" in attack and self.name not in ("full", "rootless"):
             return False
         # They cannot give hosts to guests, and say so: grades_test.py.
         if self.name in ("landlock", "none") and "guest_egress" in attack:
@@ -167,6 +181,24 @@ def with_files(attack):
     return "".join(f"base64 -d > '{name}' <<< {data}\n" for name, data in packed.items()) + attack["code"]
 
 
+def can_be_child(language, attack):
+    """Node.js cannot turn into another program: what it starts has it as its parent, which is no supervisor."""
+    return language != "node" or "PPID" not in attack["code"]
+
+
+def started_by(language, attack):
+    """The attack as a program in another language that turns into it, or starts it and ends as it does."""
+    code = with_files(attack)
+    if language == "ruby":
+        lines = f"File.write('attack.sh', <<'END_OF_ATTACK')\n{code}\nEND_OF_ATTACK\nexec('bash', 'attack.sh')\n"
+    else:
+        lines = (f"require('fs').writeFileSync('attack.sh', {json.dumps(code)});\n"
+                 "const done = require('child_process').spawnSync('bash', ['attack.sh'], {stdio: 'inherit'});\n"
+                 "if (done.signal) process.kill(process.pid, done.signal);\n"
+                 "process.exitCode = done.status;\n")
+    return {key: value for key, value in attack.items() if key != "files"} | {"language": language, "code": lines}
+
+
 class Place:
     """A temporary directory that everyone can read: what keeps a guest out of it must be the jail, not a mode."""
 
@@ -179,7 +211,7 @@ class Place:
         for name in ("work", "cache", "packages", "tmp", "world"):
             (self.path / name).mkdir(mode=0o755)
             os.chown(self.path / name, self.uid, -1)
-        self.program = self.path / "work" / FILE_NAMES.get(self.attack["language"], "attack")
+        self.program = self.path / "work" / self.attack.get("file", FILE_NAMES[self.attack["language"]])
         self.session = None
         self.program.write_text(self.expand(with_files(self.attack)))
         try:
@@ -222,8 +254,26 @@ def expected_of(attack):
     return attack.get("expect_v2", expected) if UNIFIED else expected
 
 
+def attack_in_slot(grade, attack):
+    """The attack in a slot that other programs had before it."""
+    with Place(attack, grade.uid, grade.shell()) as place:
+        result, problem = served.meet(grade, attack, place, environment(place.path, [TOKEN]))
+        if problem:
+            raise Failure(problem)
+        seen = place.teardown()
+    shown = json.dumps(result, indent=1)[-4000:].replace("\\n", "\n") + seen
+    if not grade.excuses(attack) and ESCAPED in result["stdout"] + result["stderr"] + seen:
+        raise Failure(f"ESCAPED\n{shown}")
+    if grade.name == "full":
+        check_facts(expected_of(attack), result, shown)
+
+
 def attack_in(grade, attack):
     """The attack in the jail; it must fail there, and the jail must not."""
+    if "before" in attack:
+        return attack_in_slot(grade, attack)
+    if grade.through:
+        attack = started_by(grade.through, attack)
     arguments = ["--json", "--language", attack["language"]] + (["--warm"] if grade.warm else [])
     arguments += [f"--{key}={attack[key]}" for key in ("timeout", "memory") if key in attack]
     arguments += [f"--guest-egress={host}" for host in attack.get("guest_egress", [])]
@@ -247,8 +297,8 @@ def attack_in(grade, attack):
     shown = json.dumps(steps, indent=1)[-4000:].replace("\\n", "\n") + seen
     if document["isolation"] != grade.name:
         raise Failure(f"isolation is {document['isolation']}, not {grade.name}")
-    if grade.warm and not document["run"]["warm"] and document["run"]["end"] in ("exited", "signalled"):
-        raise Failure(f"its interpreter was not started ahead\n{shown}")
+    if grade.warm and document["run"]["warm"] == attack.get("cold", False) and document["run"]["end"] in ("exited", "signalled"):
+        raise Failure(f"warm is {document['run']['warm']}\n{shown}")
     if any(step["end"] == "setup_failed" for step in steps):
         raise Failure(f"the jail could not be made\n{shown}")
     if not grade.excuses(attack) and ESCAPED in done.out + done.err + seen:
@@ -274,14 +324,39 @@ def canary_of(attack):
                 raise
 
 
+def run_before(attack, place, extra):
+    """The programs before it, one after the other, bare as well."""
+    for number, text in enumerate(attack.get("before", [])):
+        program = place.path / "work" / f"before-{number}"
+        program.write_text(place.expand(text))
+        execute([*BARE[attack["language"]], program], place.path, extra)
+
+
+def bare_packages(attack, place):
+    """What its packages are in a canary: a directory, and the variable that names it."""
+    for name, text in attack.get("packages", {}).items():
+        file = place.path / "packages" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return [(PACKAGES_VARIABLE[attack["language"]], str(place.path / "packages"))] if "packages" in attack else []
+
+
+def canary_command(attack, program):
+    command = [*BARE[attack["language"]], program]
+    if attack["canary"] == "namespaces":
+        command = [*NAMESPACES, *command]
+    return [*(HOLDER if attack["canary"] == "held" else SUPERVISOR), *command]
+
+
 def try_canary(attack):
+    if attack["canary"] == "together":
+        attack = attack | {"code": "\n".join([*attack["before"], attack["code"]]), "before": []}
     with Place(attack, 0, RUN_BARE) as place:
         try:
             program = compiled(place) if attack["language"] == "c" else place.program
-            command = [*BARE[attack["language"]], program]
-            if attack["canary"] == "namespaces":
-                command = [*NAMESPACES, *command]
-            leader, done = execute([*place.prefix(), *SUPERVISOR, *command], place.path, [TOKEN])
+            packages = bare_packages(attack, place)
+            run_before(attack, place, packages)
+            leader, done = execute([*place.prefix(), *canary_command(attack, program)], place.path, [TOKEN, *packages])
             until = time.monotonic() + LAST_WORDS
             while ESCAPED not in (place.path / "out").read_text(errors="replace") and time.monotonic() < until:
                 if attack.get("teardown") and ESCAPED in attack["teardown"]:
@@ -319,8 +394,10 @@ def broken_rules(attacks):
             broken.append(f"{name}: needs either a canary or the reason why it would be unsafe")
         if attack.get("none", "stopped") != "stopped":
             broken.append(f"{name}: none is {attack['none']!r}; it says \"stopped\" or is left out")
-        if attack.get("canary", "bare") not in ("bare", "namespaces"):
+        if attack.get("canary", "bare") not in ("bare", "namespaces", "held", "together"):
             broken.append(f"{name}: canary is {attack['canary']!r}")
+        if ("packages" in attack or attack.get("canary") == "together") and "before" not in attack:
+            broken.append(f"{name}: needs programs before it")
         if attack.get("canary") and attack.get("language") not in BARE:
             broken.append(f"{name}: no canary can be run in this language")
         if attack.get("files") and attack.get("language") not in ("bash", "python"):
@@ -334,6 +411,11 @@ def broken_rules(attacks):
     return broken
 
 
+def with_warm(grade):
+    warm = dataclasses.replace(grade, warm=True)
+    return [grade, warm, *(dataclasses.replace(warm, through=language) for language in ("node", "ruby"))]
+
+
 def make_grades(folder):
     """The grades to try, each with None or the reason why this host does not give it."""
     copy = pathlib.Path(folder) / "polybox"
@@ -342,17 +424,16 @@ def make_grades(folder):
     nobody, uid = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", str(copy)], 65534
     if os.geteuid() != 0:
         nobody, uid = [str(copy)], os.geteuid()
-    grades = [Grade("full", [str(copy)], 0), Grade("full", [str(copy)], 0, warm=True)] if os.geteuid() == 0 else []
+    grades = with_warm(Grade("full", [str(copy)], 0)) if os.geteuid() == 0 else []
     # Landlock as an ordinary user, where guests share our uid: the harder case. None with a uid of their own, for
     # there an attack would meet the other programs of its user.
-    grades += [Grade("rootless", nobody, uid), Grade("rootless", nobody, uid, warm=True)]
-    grades += [Grade("landlock", nobody, uid)]
+    grades += [*with_warm(Grade("rootless", nobody, uid)), Grade("landlock", nobody, uid)]
     grades += [Grade("none", [str(copy)], 0)] if os.geteuid() == 0 else []
     return [(grade, why_not(grade)) for grade in grades]
 
 
 def why_not(grade):
-    trial = {"name": "trial", "language": "python", "code": "pass"}
+    trial = {"name": "trial", "language": "bash" if grade.through else "python", "code": "true" if grade.through else "pass"}
     try:
         attack_in(grade, trial)
     except Failure as failure:

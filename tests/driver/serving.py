@@ -18,6 +18,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Another build than the release one when POLYBOX names it.
 BINARY = pathlib.Path(os.environ.get("POLYBOX", ROOT / "build" / "polybox")).absolute()
+# For every server that is started, such as --warm=off.
+EXTRA_ARGUMENTS = os.environ.get("POLYBOX_SERVE", "").split()
 TIMEOUT = 60
 # A server with sanitizers on a busy machine takes its time to look at every toolchain.
 START_TIMEOUT = 60
@@ -100,7 +102,8 @@ class Server:
         self.port = free_port()
         (pathlib.Path(self.folder.name) / "base").mkdir()
         self.log = open(f"{self.folder.name}/log", "w+b")
-        command = [*prefix, str(BINARY), "serve", "--listen", f"127.0.0.1:{self.port}", *args]
+        command = [*prefix, str(BINARY), "serve", "--listen", f"127.0.0.1:{self.port}", *args,
+                   *EXTRA_ARGUMENTS]
         command = [word.replace("{tmp}", self.folder.name) for word in command]
         self.process = subprocess.Popen(command, env=clean_environment(self.folder.name, path) | (env or {}),
                                         cwd=self.folder.name, stdin=subprocess.DEVNULL, stdout=self.log,

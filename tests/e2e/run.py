@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the end-to-end tests against build/polybox, or the binary that POLYBOX names: the cases of cases/*.toml and the functions of *_test.py.
+"""Runs the end-to-end tests against build/polybox, or the binary that POLYBOX names: the cases of cases/*.toml and the functions of *_test.py. POLYBOX_SERVE has arguments for
+every server that is started.
 
 A case is data (cases/README.md has its keys); a function `test_*` takes a Box, and one that has the attribute `alone`
 runs when nothing else does, because it measures. All run in an environment of their

@@ -12,7 +12,9 @@ import threading
 import time
 import tomllib
 
+import serving
 from http_test import SharedServer, has_serve
+from serving import Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 WARM_TIMEOUT = 40
@@ -178,6 +180,27 @@ def run_program(corpus, program, servers):
         check_same(program, run_once(cold_server, corpus, program), warm)
 
 
+NUMPY = """import sys
+is_loaded = "numpy" in sys.modules
+import numpy
+drawn = [numpy.random.random(), numpy.random.randint(1 << 60), numpy.random.default_rng().random()]
+drawn.append(numpy.random.RandomState().random_sample())
+numpy.random.seed(7)
+assert is_loaded and numpy.random.random() == numpy.random.RandomState(7).random_sample(), is_loaded
+print(*drawn, sep="\\n")
+"""
+
+
+def test_numpy_that_is_loaded_ahead_draws_other_random_numbers_in_each_run(box):
+    # Debian's own Python, for which the set-up has installed it.
+    args = ["--warm=on", "--preload", "python=numpy", "--mode", "python"]
+    with serving.Server(args, path="/usr/bin:/bin") as server:
+        if server.execute("import numpy", language="python")["exit_code"] != 0:
+            raise Skip("numpy is not installed for /usr/bin/python3")  # noqa: F821
+        corpus, program = {"language": "python", "entry": "script.py"}, {"code": NUMPY}
+        check_fresh(program, [run_warm(server, corpus, program) for _ in range(3)])
+
+
 def collect():
     servers = Servers()
     for file in sorted((HERE / "warm").glob("*.toml")):
@@ -188,6 +211,39 @@ def collect():
             name = "test_" + re.sub(r"\W+", "_", f"{file.stem}: {program['name']}")
             assert name not in globals(), f"two programs are called {name}"
             globals()[name] = lambda box, corpus=corpus, program=program: run_program(corpus, program, servers)
+
+
+def below(process):
+    """It, and all that descend from it."""
+    children = [int(word) for file in pathlib.Path(f"/proc/{process}/task").glob("*/children")
+                for word in file.read_text().split()]
+    return [process] + [one for child in children for one in below(child)]
+
+
+def interpreters(processes):
+    """A zygote in each slot, and a guest that was forked from it and waits."""
+    return [one for one in processes if b"/.warm/start" in pathlib.Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+def test_memory_of_an_idle_server_with_four_warm_python_slots(box):
+    """What SPECIFICATION.md promises: less than 60 MiB in all."""
+    server = Server(["--mode", "python", "--warm-slots", "4"])
+    try:
+        deadline = time.monotonic() + WARM_TIMEOUT
+        while len(interpreters(below(server.process.pid))) < 8 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert run_warm(server, {"language": "python", "entry": "main.py"}, {"code": "print(1)"})["stdout"] == "1\n"
+        time.sleep(1)  # the slot that was used gets its next guest
+        processes = below(server.process.pid)
+        assert len(interpreters(processes)) == 8, [pathlib.Path(f"/proc/{one}/cmdline").read_bytes() for one in processes]
+        rollups = [pathlib.Path(f"/proc/{one}/smaps_rollup").read_text() for one in processes]
+        kib = sum(int(re.search(r"^Pss: +(\d+) kB$", rollup, re.MULTILINE)[1]) for rollup in rollups)
+        assert kib < 60 * 1024, f"{kib} KiB"
+    finally:
+        server.stop()
+
+
+test_memory_of_an_idle_server_with_four_warm_python_slots.alone = True
 
 
 if has_serve():

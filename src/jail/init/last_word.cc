@@ -49,7 +49,10 @@ std::optional<int> LastWord::Heard() const {
 }
 
 void LastWord::Await() {
-  Futex(page_, FUTEX_WAIT, 0);
+  // A guest can write anything there: what is no word is slept on as nothing is, or its init would
+  // turn in circles, at nobody's cost.
+  const std::uint32_t seen = page_->load();
+  if ((seen & (kSaid | kInterrupted)) == 0) Futex(page_, FUTEX_WAIT, seen);
   page_->fetch_and(~kInterrupted);
 }
 

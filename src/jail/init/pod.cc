@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -66,6 +68,11 @@ Ended FromUsage(const rusage& usage, int status) {
 // What a terminal sends, and what asks a program to end.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
+// A fork takes a millisecond. What takes this long on the busiest machine will never come.
+constexpr int kMostForFork = 10'000;
+// And this much from the pod's first instruction until its guest waits.
+constexpr timeval kMostForPod = {20, 0};
+
 volatile pid_t guest_pid = -1;
 
 void PassOn(int signal) {
@@ -93,10 +100,15 @@ int AwaitGuest() {
   }
 }
 
-/// Whether the guest has taken its program. Only a warm one says it.
-bool HasStarted(int started) {
-  std::uint64_t count = 0;
-  return started < 0 || ::read(started, &count, sizeof count) == sizeof count;
+/// Whether the guest has taken its program, which only a warm one says; and what it had used before
+/// is not the program's.
+void LookAtStart(int started, Ended& ended) {
+  std::uint64_t word = 0;
+  ended.started = started < 0 || ::read(started, &word, sizeof word) == sizeof word;
+  if (word == 0) return;
+  const UsedBefore before = UnpackUsedBefore(word);
+  ended.user_nanoseconds -= std::min(ended.user_nanoseconds, before.user_nanoseconds);
+  ended.system_nanoseconds -= std::min(ended.system_nanoseconds, before.system_nanoseconds);
 }
 
 volatile sig_atomic_t stopped = 0;
@@ -116,7 +128,7 @@ void KillAll(int /*signal*/) {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   Ended said = FromUsage(usage, status);
-  said.started = HasStarted(started);
+  LookAtStart(started, said);
   Send(socket, Encode(said));
   ::_exit(0);
 }
@@ -143,11 +155,13 @@ int ForkFromZygote(int socket, const WarmFds& warm, const PodOptions& options) {
   const bool asked =
       Send(options.zygote, Encode(Fork{options.next.join_count, options.next.clone_into}), fds);
   for (const int fd : {pids, ipc, net, release[1]}) ::close(fd);
-  // Until the guest is there, and ours to wait for.
-  char byte = 0;
-  while (asked && ::read(release[0], &byte, 1) < 0 && errno == EINTR) {
+  // Until the guest is there, and ours to wait for. A zygote that does not answer is given up.
+  pollfd closed = {release[0], POLLIN, 0};
+  int heard = 0;
+  while (asked && (heard = ::poll(&closed, 1, kMostForFork)) < 0 && errno == EINTR) {
   }
   ::close(release[0]);
+  if (asked && heard == 0) return ETIMEDOUT;
   guest_pid = 2;
   return asked && ::kill(guest_pid, 0) == 0 ? 0 : ESRCH;
 }
@@ -225,6 +239,8 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
   // The kernel then says who sent a message, by the number that we know it by.
   const int on = 1;
   ::setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  // Whoever has this end later reads when there is something, and so does not wait.
+  ::setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &kMostForPod, sizeof kMostForPod);
   const long pid = ::syscall(SYS_clone3, &args, sizeof args);
   if (pid == 0) PodInit(sockets[1], options);
   const int error = errno;

@@ -1,5 +1,6 @@
 #include "jail/init/protocol.h"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 #include <type_traits>
@@ -49,7 +50,8 @@ template <>
 constexpr auto kMembers<PodReady> =
     std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
 template <>
-constexpr auto kMembers<OpenDirectory> = std::tuple(&OpenDirectory::name, &OpenDirectory::after_run);
+constexpr auto kMembers<OpenDirectory> =
+    std::tuple(&OpenDirectory::name, &OpenDirectory::after_run);
 template <>
 constexpr auto kMembers<Run> =
     std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::warm, &Run::seccomp);
@@ -120,6 +122,20 @@ bool DecodeAs(MessageKind kind, std::string_view bytes, Message& message) {
 }
 
 }  // namespace
+
+std::uint64_t PackUsedBefore(const timeval& user, const timeval& system) {
+  constexpr std::uint64_t kMost = 0x7fffffff;  // half an hour, and the sum stays below an eventfd's
+  const auto microseconds = [=](const timeval& time) {
+    const std::uint64_t seconds = static_cast<std::uint64_t>(time.tv_sec);
+    return std::min(seconds * 1'000'000U + static_cast<std::uint64_t>(time.tv_usec), kMost);
+  };
+  return (microseconds(user) << 32U | microseconds(system)) + 1;
+}
+
+UsedBefore UnpackUsedBefore(std::uint64_t word) {
+  const std::uint64_t both = word - 1;
+  return {(both >> 32U) * 1000U, (both & 0xffffffffU) * 1000U};
+}
 
 std::string Encode(const Setup& message) {
   return EncodeAs(MessageKind::kSetup, message);

@@ -19,6 +19,8 @@
 //                                   ◂─     Done + its descriptor | Failed
 //
 //   server                                 pod
+//                                   ◂─     Done, from an interpreter that was executed there ahead
+//                                          of its program: it is ready
 //   Run{argv, limits, ...} + stdio  ─▸     the process that waits in it becomes the guest
 //                                   ◂─     Failed, from that process, or Ended{status, usage} from
 //                                          the pod's init
@@ -34,6 +36,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <sys/time.h>
 
 #include "jail/init/wire.h"
 
@@ -307,6 +311,15 @@ struct Files {
   std::string directory;
   std::vector<FileHeader> files;
 };
+
+/// What a warm guest writes to the pod's eventfd when it takes its program: never 0, and the
+/// processor time that it has used by then, in microseconds.
+std::uint64_t PackUsedBefore(const timeval& user, const timeval& system);
+struct UsedBefore {
+  std::uint64_t user_nanoseconds = 0;
+  std::uint64_t system_nanoseconds = 0;
+};
+UsedBefore UnpackUsedBefore(std::uint64_t word);
 
 std::string Encode(const Setup& message);
 std::string Encode(const Files& message);

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sys/resource.h>
+
 #include "jail/init/messages.h"
 #include "jail/init/slot.h"
 #include "jail/warm/warm.h"
@@ -26,7 +28,13 @@ Open next_open = nullptr;
 const char* entry = "";
 bool has_placeholder = false;
 int started_fd = init::kWarmStarted;
-/// Where the run went. A program that reads from a descriptor of that number has memory of its own.
+/// Nobody knows yet that it has started: it was not forked, but executed.
+bool says_that_it_is_ready = false;
+/// From when a run is taken until its program begins.
+init::Run taken;
+/// Where the run went, in an interpreter that was executed and keeps it: a program that reads from
+/// a descriptor of that number has memory of its own. A forked one lets go of it, and a program may
+/// get it.
 void* run_buffer = nullptr;
 
 /// Before main(): from here on nobody sees how we came here.
@@ -39,6 +47,7 @@ __attribute__((constructor)) void Begin() {
   const std::string_view given = variable;
   const std::size_t space = given.find(' ');
   state = given.substr(0, space) == "zygote" ? State::kZygote : State::kWaiting;
+  says_that_it_is_ready = state == State::kWaiting;
   entry = ::strdup(variable + space + 1);
   // No program that is started from here gets them, whatever replaces this one included.
   ::fcntl(init::kWarmSocket, F_SETFD, FD_CLOEXEC);
@@ -73,6 +82,15 @@ class StreamFlags {
   int flags_[kStreams] = {};
 };
 
+/// What it has used for its own start is not the program's: the pod's init learns of it with the
+/// word that it has started.
+bool SayStarted() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const std::uint64_t word = init::PackUsedBefore(used.ru_utime, used.ru_stime);
+  return ::write(started_fd, &word, sizeof word) == sizeof word;
+}
+
 /// The text that read(62) returns; "" when the run cannot be taken over.
 std::string TakeOver(const init::Run& run) {
   if (!run.warm || (has_placeholder && !CanFollow(entry))) return "";
@@ -85,13 +103,15 @@ std::string TakeOver(const init::Run& run) {
 
 /// From the run's message to the first instruction of its program.
 std::string TakeRun(std::size_t most) {
+  if (says_that_it_is_ready) {
+    init::Send(init::kWarmSocket, init::Encode(init::MessageKind::kDone));
+  }
   init::Received received;
-  init::Run run;
+  init::Run& run = taken;
   if (!init::Receive(init::kWarmSocket, received)) ::_exit(127);
   if (!init::Decode(received.bytes, run)) GiveUp({init::Stage::kMessage, EBADMSG, -1});
   const StreamFlags flags;
-  const std::uint64_t one = 1;
-  if (::write(started_fd, &one, sizeof one) != sizeof one) ::_exit(127);
+  if (!SayStarted()) ::_exit(127);
   if (const init::StepResult placed = init::TakePlace(run, received.fds); !placed.ok) {
     GiveUp(placed.failed);
   }
@@ -107,6 +127,12 @@ std::string TakeRun(std::size_t most) {
 }
 
 }  // namespace
+
+void StartCold() {
+  if (!taken.argv.empty()) init::Execute(taken.argv, taken.env);
+  ::_exit(127);
+}
+
 }  // namespace polybox::jail::warm
 
 namespace warm = polybox::jail::warm;
@@ -141,7 +167,7 @@ extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buf
     ::_exit(0);
   }
   const std::string text = warm::TakeRun(size);
-  warm::state = warm::State::kRunning;
+  warm::state = warm::says_that_it_is_ready ? warm::State::kRunning : warm::State::kNone;
   warm::run_buffer = buffer;
   std::memcpy(buffer, text.data(), text.size());
   return static_cast<ssize_t>(text.size());

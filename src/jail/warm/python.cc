@@ -112,8 +112,8 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   PyObject* text = PyObject_CallObject(argument(kBegin), nullptr);
   const char* path = text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
   FILE* file = path == nullptr ? nullptr : std::fopen(path, "rbe");
-  // It was there a moment ago.
-  if (file == nullptr) ::_exit(2);
+  // Whatever is wrong, it is nothing that the program has done.
+  if (file == nullptr) StartCold();
   ForgetDepth();
   End end;
   PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));

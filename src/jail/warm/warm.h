@@ -13,9 +13,10 @@
 //   open()    in a zygote: of the program, which is not there yet, opens what stands for it, a file
 //             of one byte; `warm.program` replaces it by the real one
 //
-// But for that last word, all are the C library's again after that and the program starts. A run that the interpreter
-// cannot take over replaces it, as if it had never been there. Single-threaded until then but for
-// threads that the interpreter may have. What it calls must work in any process: libc only.
+// But for that last word, all are the C library's again after that and the program starts. A run
+// that the interpreter cannot take over replaces it, as if it had never been there. Single-threaded
+// until then but for threads that the interpreter may have. What it calls must work in any process:
+// libc only.
 //
 //   library.cc    the three functions
 //   fork.cc       how a guest gets into its pod
@@ -41,6 +42,12 @@ enum class State : std::uint8_t {
   kWaiting,  ///< read(62) waits for the run.
   kRunning,  ///< read(62) into the memory that the run went to ends the process.
 };
+
+// library.cc
+/// For an interpreter that finds that it cannot take over a run after all: replaces it by the
+/// program as a cold start has it. One that has taken no run yet ends, of which the server learns
+/// as an end without a start.
+[[noreturn]] void StartCold();
 
 /// For those who know that nothing comes after them but the end of the process.
 inline init::LastWord last_word;
