@@ -423,8 +423,10 @@ Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeS
     const std::lock_guard lock(mutex_);
     job.session = nullptr;
   }
-  // Whoever hears of the end can rely on it: no connection of the session is left.
-  place.lease->egress.reset();
+  // Whoever hears of the end can rely on it: no connection of the session is left. To end a proxy
+  // takes a moment; one that had no visitors can wait until the answer is out.
+  std::unique_ptr<net::EgressProxy>& egress = place.lease->egress;
+  if (egress != nullptr && !egress->Close()) egress.reset();
   if (!status.ok() && status.error().kind() == ErrorKind::kInvalid) {
     return Refused(RefusalKind::kInvalid, status.error().message());
   }

@@ -125,6 +125,7 @@ struct EgressProxy::State {
   Options options;
   std::shared_ptr<EgressLedger> ledger;
   std::atomic<bool> open;
+  std::atomic<bool> visited = false;
   UniqueFd stop;
   mutable std::mutex mutex;
   EgressCounters counters;
@@ -293,6 +294,7 @@ void EgressProxy::State::Converse(int client) {
 bool EgressProxy::State::Accept() {
   UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client.valid()) return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
+  visited = true;
   Connection& connection = connections.emplace_back();
   try {
     connection.thread = std::jthread([this, &connection, held = std::move(client)] {
@@ -348,6 +350,12 @@ EgressProxy::~EgressProxy() {
 
 void EgressProxy::Open() {
   state_->open = true;
+}
+
+bool EgressProxy::Close() {
+  // In this order: whoever comes after the look finds the door closed.
+  state_->open = false;
+  return !state_->visited;
 }
 
 EgressCounters EgressProxy::counters() const {

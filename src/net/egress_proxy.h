@@ -58,6 +58,8 @@ class EgressProxy {
   ~EgressProxy();
 
   void Open();
+  /// Refuses all again. True when nobody has come so far: then there is no tunnel to end.
+  bool Close();
 
   EgressCounters counters() const;
   /// The first few, each once.

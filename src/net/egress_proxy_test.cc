@@ -282,6 +282,16 @@ TEST(EgressProxy, ANameOffTheListIsNotEvenLookedUp) {
   IN_OWN_NETWORK(body);
 }
 
+TEST(EgressProxy, ADoorThatNobodyCameToIsClosedForGood) {
+  const auto body = [] {
+    const auto proxy = StartProxy({}, Strict({"good.example"}));
+    EXPECT_TRUE(proxy->Close());
+    EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
+    EXPECT_EQ(proxy->counters()[EgressOutcome::kOpened], 0U);
+  };
+  IN_OWN_NETWORK(body);
+}
+
 TEST(EgressProxy, AClosedDoorRefusesAllUntilItIsOpened) {
   const auto body = [] {
     EgressProxy::Options options = Strict({"good.example"});
@@ -296,6 +306,8 @@ TEST(EgressProxy, AClosedDoorRefusesAllUntilItIsOpened) {
     EXPECT_EQ(proxy->counters()[EgressOutcome::kNotYet], 1U);
     proxy->Open();
     EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
+    EXPECT_FALSE(proxy->Close()) << "there may be a tunnel";
+    EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
   };
   IN_OWN_NETWORK(body);
 }
