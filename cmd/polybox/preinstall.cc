@@ -9,7 +9,11 @@
 
 #include "base/nearest.h"
 #include "command.h"
+#include "exec/installer.h"
+#include "exec/jail_home.h"
 #include "installed.h"
+#include "isolation.h"
+#include "packages.h"
 
 namespace polybox::cmd {
 namespace {
@@ -68,8 +72,49 @@ Result<languages::Toolchain> InstallingToolchain(Language language, const Contex
   return std::move(found.at(id));
 }
 
-/// False when it failed.
-bool InstallOne(const Language& language, const Context& context) {
+/// Where installers run: in a jail like those of requests, or as we do.
+class Place {
+ public:
+  /// An error says why there is no jail.
+  static Result<std::unique_ptr<Place>> Jailed(const Context& context) {
+    const config::Settings& settings = context.config.settings;
+    POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
+    if (!jail::HasNamespaces(grade)) {
+      return Error(ErrorKind::kUnavailable, fmt::format("the isolation grade {} has no network for "
+                                                        "installers",
+                                                        jail::GradeName(grade)));
+    }
+    POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade));
+    std::unique_ptr<Place> place(new Place(std::move(home)));
+    POLYBOX_ASSIGN_OR_RETURN(
+        place->installer_,
+        exec::MakeJailInstaller(place->home_, PackagesOf(settings), context.log));
+    return place;
+  }
+
+  /// Fills `target`.
+  Status Install(const Language& language, const languages::Toolchain& toolchain,
+                 const std::string& target) {
+    const languages::Packages& packages = *language.packages;
+    POLYBOX_ASSIGN_OR_RETURN(const exec::InstallOutcome outcome,
+                             installer_->Install({.installation = {language, toolchain, ""},
+                                                  .requirements = packages.preinstalled,
+                                                  .time = packages.limits.wall_time},
+                                                 target));
+    if (outcome.failure.empty()) return {};
+    return Error(ErrorKind::kUnavailable, fmt::format("{} failed: {}: {}", packages.installer,
+                                                      outcome.failure, outcome.output));
+  }
+
+ private:
+  explicit Place(exec::JailHome home) : home_(std::move(home)) {}
+
+  exec::JailHome home_;
+  std::unique_ptr<exec::Installer> installer_;
+};
+
+/// False when it failed. `place` is null where there is no jail.
+bool InstallOne(const Language& language, Place* place, const Context& context) {
   const config::Settings& settings = context.config.settings;
   const Result<languages::Toolchain> toolchain = InstallingToolchain(language, context);
   if (!toolchain.ok()) {
@@ -77,8 +122,14 @@ bool InstallOne(const Language& language, const Context& context) {
     context.out.PrintLine(fmt::format("{}: skipped, {}", language.id, toolchain.error().message()));
     return true;
   }
-  const Result<PreinstallOutcome> outcome = languages::Preinstall(
-      language, *toolchain, {.packages_dir = settings.packages_dir, .path = SearchPath()});
+  languages::PreinstallOptions options = {.packages_dir = settings.packages_dir,
+                                          .path = SearchPath()};
+  if (place != nullptr) {
+    options.install = [&](const std::string& target) {
+      return place->Install(language, *toolchain, target);
+    };
+  }
+  const Result<PreinstallOutcome> outcome = languages::Preinstall(language, *toolchain, options);
   if (!outcome.ok()) {
     context.err.PrintLine(fmt::format("{}: {}", language.id, outcome.error().message()));
     return false;
@@ -91,19 +142,35 @@ bool InstallOne(const Language& language, const Context& context) {
   return true;
 }
 
-int Run(const std::vector<std::string>& names, const Context& context) {
+struct Flags {
+  std::vector<std::string> languages;
+  bool unjailed = false;
+};
+
+int Run(const Flags& flags, const Context& context) {
   const auto registry = LoadRegistry(context.config.settings);
   if (!registry.ok()) {
     context.err.PrintLine(registry.error().message());
     return kUsage;
   }
-  const auto chosen = Choose(*registry, names);
+  const auto chosen = Choose(*registry, flags.languages);
   if (!chosen.ok()) {
     context.err.PrintLine(chosen.error().message());
     return kUsage;
   }
+  std::unique_ptr<Place> place;
+  if (!flags.unjailed) {
+    Result<std::unique_ptr<Place>> jailed = Place::Jailed(context);
+    if (jailed.ok()) {
+      place = std::move(jailed).value();
+    } else {
+      context.log.Warn("installers run without a jail", {{"reason", jailed.error().message()}});
+    }
+  }
   bool all_well = true;
-  for (const Language* language : *chosen) all_well &= InstallOne(*language, context);
+  for (const Language* language : *chosen) {
+    all_well &= InstallOne(*language, place.get(), context);
+  }
   return all_well ? kSuccess : kFailure;
 }
 
@@ -111,14 +178,18 @@ int Run(const std::vector<std::string>& names, const Context& context) {
 
 Subcommand PreinstallCommand() {
   const auto names = std::make_shared<std::vector<std::string>>();
+  const auto unjailed = std::make_shared<bool>(false);
   return {
       .name = "preinstall",
       .doc =
           "Install the packages that language files call preinstalled, where every run sees them",
       .options = {{.name = "language",
                    .doc = "Languages to install for [all that name packages]",
-                   .into = names}},
-      .run = [names](const Context& context) { return Run(*names, context); }};
+                   .into = names},
+                  {.name = "--unjailed",
+                   .doc = "Run installers with our own rights and network instead of in a jail",
+                   .into = unjailed}},
+      .run = [names, unjailed](const Context& context) { return Run({*names, *unjailed}, context); }};
 }
 
 }  // namespace polybox::cmd

@@ -2,6 +2,7 @@
 #include "http/serve.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -22,6 +23,7 @@
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
+#include "packages.h"
 #include "serving.h"
 
 namespace polybox::cmd {
@@ -100,14 +102,28 @@ struct Ledgers {
   std::shared_ptr<net::EgressLedger> guests;
 };
 
-exec::PackageSourceOptions PackagesOf(const Settings& settings, const Ledgers& ledgers) {
-  return {.directory = settings.cache_dir + "/package-sets",
-          .size = settings.package_cache_size,
-          .egress_allow = settings.egress_allow,
-          .indexes = {{"uv", settings.python_index}, {"npm", settings.node_registry}},
-          .scripts = settings.npm_scripts == "on",
-          .variable = Variable,
-          .ledger = ledgers.installers};
+exec::PackageSourceOptions WithLedger(exec::PackageSourceOptions options, const Ledgers& ledgers) {
+  options.ledger = ledgers.installers;
+  return options;
+}
+
+/// The ids of the languages that the setting names.
+Result<std::set<std::string>> RequirementsFor(const Settings& settings,
+                                              const languages::Registry& registry) {
+  std::set<std::string> ids;
+  for (const std::string& name : settings.requirements_for) {
+    const languages::Language* language = registry.Find(name);
+    if (language == nullptr || !language->packages || !language->packages->requests ||
+        !language->packages->requests->opt_in) {
+      return Error(ErrorKind::kInvalid,
+                   fmt::format("requirements-for: \"{}\" names no language whose requirements are "
+                               "ignored by default",
+                               name))
+          .WithFix("write it like go");
+    }
+    ids.insert(language->id);
+  }
+  return ids;
 }
 
 http::Health HealthOf(const http::Readiness& readiness) {
@@ -122,11 +138,20 @@ Result<http::RuntimeOptions> RuntimeOf(const Context& context, exec::EngineOptio
   const Settings& settings = context.config.settings;
   const std::string path = settings.base_dir.empty() ? Settings().base_dir : settings.base_dir;
   POLYBOX_ASSIGN_OR_RETURN(http::BaseDirectory base, http::BaseDirectory::Open(path));
+  http::RuntimeOptions options;
+  options.space_limits = {settings.base_dir_size, settings.base_dir_files};
+  const Status kept = base.KeepWithin(options.space_limits);
   POLYBOX_ASSIGN_OR_RETURN(const unsigned owner, exec::TakeCommandDirectory(base.fd()));
   base.SetOwner(owner);
-  engine.commands = exec::CommandPlace{base.path(), path, owner};
-  http::RuntimeOptions options;
+  engine.commands = exec::CommandPlace{base.path(), path, owner,
+                                       base.in_memory() ? options.space_limits.bytes : Bytes()};
   options.files = std::make_shared<const http::BaseDirectory>(std::move(base));
+  if (!kept.ok()) {
+    options.space = std::make_shared<exec::SpaceWatch>(options.files->fd(), options.space_limits);
+    engine.command_space = options.space.get();
+    context.log.Warn("no kernel keeps the base directory within its size: it is watched instead",
+                     {{"base_dir", options.files->path()}, {"reason", kept.error().message()}});
+  }
   options.capacity = PlacesOf(settings);
   const auto timeout = http::ParseCommandTimeout(settings.command_timeout);
   if (timeout) {
@@ -163,6 +188,7 @@ std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
   execute.lane = kExecuteLane;
   execute.capacity = parts.lanes[kExecuteLane].concurrency;
   execute.output_directory = parts.settings.output_dir;
+  execute.largest_timeout = parts.settings.max_timeout;
   execute.isolation = parts.home.grade();
   execute.health = [readiness = behind.readiness] { return HealthOf(*readiness); };
   http::RunOptions run;
@@ -218,7 +244,7 @@ Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
   POLYBOX_ASSIGN_OR_RETURN(
       const std::unique_ptr<exec::PackageSource> packages,
-      exec::MakePackageSource(parts.home, PackagesOf(settings, ledgers), context.log));
+      exec::MakePackageSource(parts.home, WithLedger(PackagesOf(settings), ledgers), context.log));
   const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
   if (compiled != nullptr) compiled->CleanUp();
   const std::unique_ptr<exec::Preparer> preparer =
@@ -231,6 +257,7 @@ Result<int> Serve(const Context& context) {
     context.log.Info("guests may reach hosts",
                      {{"hosts", fmt::format("{}", fmt::join(settings.guest_egress, ","))}});
   }
+  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.kept_language = parts.mode.language;
@@ -238,6 +265,9 @@ Result<int> Serve(const Context& context) {
   options.idle_memory = settings.warm_memory;
   options.compile_cache = compiled.get();
   options.preparer = preparer.get();
+  options.on_shared = [&context](const std::string& what) {
+    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+  };
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;

@@ -10,6 +10,10 @@ Result<http::Ended> Serve(Serving serving, const Context& context) {
   http::ServerOptions server;
   server.doors = std::move(serving.doors);
   server.limits.connections = static_cast<std::size_t>(settings.max_connections);
+  server.limits.bodies = settings.max_body_memory.count();
+  server.timeouts.head = settings.header_timeout;
+  server.timeouts.request = settings.request_timeout;
+  server.timeouts.idle = settings.idle_timeout;
   if (!settings.token_file.empty()) {
     POLYBOX_ASSIGN_OR_RETURN(server.tokens, http::Tokens::Load(settings.token_file));
   }

@@ -38,8 +38,13 @@ struct Settings {
   std::string token_file;
   bool insecure = false;
   std::int64_t max_connections = 1024;
+  Bytes max_body_memory = Bytes::MiB(512);
+  Duration header_timeout = std::chrono::seconds(10);
+  Duration request_timeout = std::chrono::seconds(30);
+  Duration idle_timeout = std::chrono::seconds(30);
   Duration drain_timeout = std::chrono::seconds(10);
   std::string mode;
+  Duration max_timeout = std::chrono::seconds(300);
   std::int64_t max_concurrent = 0;
   std::int64_t queue = 50;
   std::string warm = "on";
@@ -49,10 +54,15 @@ struct Settings {
   std::string python_index;
   std::string node_registry;
   std::string npm_scripts = "off";
+  std::vector<std::string> requirements_for;
   Bytes package_cache_size = Bytes::MiB(2048);
   std::vector<std::string> egress_allow = {"public"};
   std::string output_dir = "output";
   std::string base_dir = "/app";
+  /// A pod's work directory usually gets as much; a project with its node_modules fits.
+  Bytes base_dir_size = Bytes::MiB(1024);
+  /// Three such projects; the kernel holds about a kilobyte for each file in memory.
+  std::int64_t base_dir_files = 100000;
   std::string command_timeout = "300";
 
   bool metrics = true;

@@ -105,6 +105,7 @@ jail::RunRequest CommandRun(const CommandPlace& place, const Catalog& catalog, j
     }
   }
   run.limits = CommandLimits();
+  run.limits.memory = Bytes(run.limits.memory.count() + place.in_memory.count());
   return run;
 }
 

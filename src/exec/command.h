@@ -21,6 +21,9 @@ struct CommandPlace {
   std::string shown;
   /// Whose it is; what commands make there is theirs.
   unsigned owner = 0;
+  /// What its files may take of the memory that commands have; 0 when they are on a disk. Whoever
+  /// writes one is charged for it, and stays so, so commands may have that much more.
+  Bytes in_memory = {};
   /// As for the guests of an Installation.
   bool egress = false;
 };

@@ -72,6 +72,7 @@ std::optional<std::string> CompileKey(const CompileSight& sight) {
   key.Put(language.text);
   PutToolchain(key, sight);
   PutDirectory(key, sight.installation.packages);
+  PutDirectory(key, sight.installation.preinstalled);
   PutDirectory(key, sight.installation.prepared);
   key.Put(language.run.read_only);
   key.Put(language.compile->read_only);

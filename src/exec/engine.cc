@@ -23,9 +23,11 @@ constexpr auto kIdleCheck = std::chrono::seconds(5);
 constexpr auto kInstallTime = std::chrono::minutes(2);
 
 /// Where there is no installer for requests, requirements mean nothing, as the execute dialect has
-/// it.
-bool TakesRequirements(const languages::Language& language) {
-  return language.packages && !language.packages->requirement_form.empty();
+/// it; `wanted` are the languages for which an operator asks for more than that.
+bool TakesRequirements(const languages::Language& language, const std::set<std::string>& wanted) {
+  if (!language.packages || language.packages->requirement_form.empty()) return false;
+  const auto& requests = language.packages->requests;
+  return !requests || !requests->opt_in || wanted.contains(language.id);
 }
 
 /// An admitted request, from its queue to its end.
@@ -62,7 +64,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
               {.most = Places(),
                .memory = options_.idle_memory,
                .kept_key = KeptKey(),
-               .kept = options_.kept},
+               .kept = options_.kept,
+               .on_shared = options_.on_shared},
               options_.guest_egress) {
     for (const Installation& known : catalog.available()) {
       installations_.emplace(known.language.id, WithWarmStart(WithEgress(known)));
@@ -332,7 +335,8 @@ Answer Engine::Execute(Job& job, Place& place) {
                                                    reason->message())
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
-  if (job.request.requirements.empty() || !TakesRequirements(known->language)) {
+  if (job.request.requirements.empty() ||
+      !TakesRequirements(known->language, options_.requirements_for)) {
     return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
   }
   return ExecuteWithPackages(job, *known, place, std::move(report));
@@ -360,6 +364,10 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
   }
   Installation with_set = WithEgress(known);
   with_set.packages = set->directory;
+  with_set.requested = true;
+  const bool has_both = RequestsOf(with_set) != nullptr && jail::HasNamespaces(home_.grade()) &&
+                        with_set.packages != known.packages;
+  if (has_both) with_set.preinstalled = known.packages;
   // Whoever asks chooses what is in the set, and what is in it must not run in a zygote.
   const bool inert = known.language.warm.kind != languages::WarmKind::kZygote;
   Answer answer =
@@ -403,7 +411,8 @@ Answer Engine::RunCommand(Job& job, Place& place, Report report) {
       std::move(report),
       [&](Session& session, jail::Slot& slot, Report& filled) {
         return session.RunCommand(
-            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command), filled);
+            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command),
+            options_.command_space, filled);
       });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "exec/jail_home.h"
 #include "exec/preparer.h"
 #include "exec/request.h"
+#include "exec/space_watch.h"
 #include "exec/warm.h"
 
 namespace polybox::exec {
@@ -92,6 +94,8 @@ struct EngineOptions {
   std::vector<Lane> lanes;
   /// Absent: there are no commands.
   std::optional<CommandPlace> commands;
+  /// Null where the kernel keeps their directory small enough. Must outlive the engine.
+  SpaceWatch* command_space = nullptr;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
   /// Interpreters are started ahead of their programs.
@@ -105,12 +109,16 @@ struct EngineOptions {
   Bytes idle_memory = Bytes::MiB(512);
   /// Null: guests have no network. Must outlive the engine; only where there are namespaces.
   const GuestEgress* guest_egress = nullptr;
+  /// The ids of languages whose requirements are installed though they are ignored by default.
+  std::set<std::string> requirements_for = {};
   /// Null: requirements are refused. Must outlive the engine.
   PackageSource* packages = nullptr;
   /// Null: compilers always run. Must outlive the engine.
   CompileCache* compile_cache = nullptr;
   /// Null: compile steps find nothing ready. Must outlive the engine.
   Preparer* preparer = nullptr;
+  /// Called once for each thing that slots share with the host (Slot::shared); may be null.
+  std::function<void(const std::string&)> on_shared = {};
 };
 
 /// `catalog` and `home` must outlive it. Its destructor ends all that runs.

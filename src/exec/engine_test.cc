@@ -2,9 +2,12 @@
 // elsewhere.
 #include "exec/engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <unistd.h>
@@ -47,6 +50,32 @@ SET = "{packages}"
 apt = ["bash"]
 )";
 
+/// A language that shows a single file too large to be copied: ourselves. Bash again.
+std::string Sharing() {
+  std::string file(kPackaged.substr(0, kPackaged.find("[packages]")));
+  for (std::size_t at = 0; (at = file.find("ackaged", at)) != std::string::npos; at += 7) {
+    file.replace(at, 7, "ublic");
+  }
+  file.replace(file.find(".pk"), 3, ".pu");
+  const std::string line =
+      "read_only = [\"" + std::filesystem::read_symlink("/proc/self/exe").string() + "\"]\n";
+  file.insert(file.find("[run.limits]"), line);
+  return file + "[image]\napt = [\"bash\"]\n";
+}
+
+/// The same with requirements that are ignored unless an operator wants them.
+std::string OptIn() {
+  std::string file(kPackaged);
+  for (std::size_t at = 0; (at = file.find("ackaged", at)) != std::string::npos; at += 7) {
+    file.replace(at, 7, "referred");
+  }
+  file.replace(file.find(".pk"), 3, ".pr");
+  return file +
+         "[packages.requests]\nopt_in = true\ninstall = [\"bash\", \"{target}\", "
+         "\"{requirements}\"]\nfiles = [\"list\"]\n[packages.requests.env]\nOWN = "
+         "\"{packages}\"\n";
+}
+
 /// A language whose interpreter comes to nothing when it is started ahead: Bash again.
 std::string BrokenAhead(const std::string& kind) {
   std::string file(kPackaged.substr(0, kPackaged.find("[packages]")));
@@ -68,7 +97,7 @@ class FakePackages : public PackageSource {
   Result<PackageSet> Get(const Installation& installation,
                          const std::vector<std::string>& requirements,
                          const PackageTerms& terms) override {
-    EXPECT_EQ(installation.language.id, "packaged");
+    EXPECT_TRUE(installation.language.packages.has_value());
     ++asked;
     time = terms.time;
     if (requirements[0] == "refused") return Error(ErrorKind::kInvalid, "no such name");
@@ -97,6 +126,8 @@ class EngineTest : public ::testing::Test {
       if (wanted) files.push_back(file);
     }
     files.push_back({"packaged.toml", kPackaged});
+    files.push_back({"opt_in.toml", opt_in_});
+    files.push_back({"sharing.toml", sharing_});
     files.push_back({"zygote.toml", zygote_});
     files.push_back({"prestart.toml", prestart_});
     auto registry = languages::Registry::Load(files, {});
@@ -112,6 +143,11 @@ class EngineTest : public ::testing::Test {
     EngineOptions options;
     options.lanes = {std::move(lane)};
     options.packages = packages_;
+    options.requirements_for = requirements_for_;
+    options.on_shared = [this](const std::string& what) {
+      const std::lock_guard lock(mutex_);
+      shared_.push_back(what);
+    };
     engine_ = MakeEngine(*catalog_, *home_, std::move(options));
   }
 
@@ -154,6 +190,8 @@ class EngineTest : public ::testing::Test {
     return std::get<Report>(answer);
   }
 
+  const std::string opt_in_ = OptIn();
+  const std::string sharing_ = Sharing();
   const std::string zygote_ = BrokenAhead("zygote");
   const std::string prestart_ = BrokenAhead("prestart");
   std::ostringstream lines_;
@@ -162,6 +200,9 @@ class EngineTest : public ::testing::Test {
   std::optional<Catalog> catalog_;
   std::optional<JailHome> home_;
   PackageSource* packages_ = nullptr;
+  std::set<std::string> requirements_for_;
+  std::mutex mutex_;
+  std::vector<std::string> shared_;
   std::shared_ptr<Executor> engine_;
 };
 
@@ -296,6 +337,22 @@ TEST_F(EngineTest, WhatCannotBeRunIsRefusedWithItsReason) {
       << "nobody installs packages";
 }
 
+TEST_F(EngineTest, WhatSlotsShareWithTheHostIsToldOnce) {
+  Start();
+  Request request = Script("echo ran");
+  request.language = "public";
+  Submitted first = Submit(request);
+  Submitted second = Submit(request);
+  EXPECT_TRUE(std::holds_alternative<Report>(first.answer.get()));
+  EXPECT_TRUE(std::holds_alternative<Report>(second.answer.get()));
+  engine_.reset();
+  const std::string own = std::filesystem::read_symlink("/proc/self/exe").string();
+  EXPECT_EQ(std::ranges::count_if(
+                shared_, [&](const auto& what) { return what.find(own) != std::string::npos; }),
+            1)
+      << ::testing::PrintToString(shared_);
+}
+
 TEST_F(EngineTest, ALanguageWithoutAnInstallerIgnoresRequirements) {
   FakePackages packages;
   packages_ = &packages;
@@ -307,6 +364,21 @@ TEST_F(EngineTest, ALanguageWithoutAnInstallerIgnoresRequirements) {
   EXPECT_EQ(report.install_failure, std::nullopt);
   EXPECT_EQ(report.install, Duration{});
   EXPECT_EQ(packages.asked, 0);
+}
+
+TEST_F(EngineTest, RequirementsThatAreIgnoredByDefaultAreInstalledForWhoWantsThem) {
+  FakePackages packages;
+  packages_ = &packages;
+  packages.directory.Write("list", "of the set\n");
+  Request request = WithPackages("cat list; echo $OWN $SET", "six");
+  request.language = "preferred";
+  Start();
+  EXPECT_EQ(Run(request).run->out, "\n");
+  EXPECT_EQ(packages.asked, 0);
+  requirements_for_ = {"preferred"};
+  Start();
+  EXPECT_EQ(Run(request).run->out, "of the set\n/packages\n");
+  EXPECT_EQ(packages.asked, 1);
 }
 
 TEST_F(EngineTest, ARunSeesThePackagesThatItAskedFor) {

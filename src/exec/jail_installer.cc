@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 using languages::Argv;
 using languages::Placeholders;
 
+constexpr const char* kSystemPath = "/usr/bin:/bin";
+
 // Of what an installer said: enough for its error, which comes last.
 constexpr std::size_t kKeptOutput = 64 << 10;
 
@@ -76,6 +78,11 @@ void ShowNamed(jail::Spec& spec, const std::string& value) {
     const std::string real = fs::canonical(path, error).string();
     if (!error && real != path) jail::ShowPath(spec, real);
   }
+}
+
+const Argv& InstallOf(const Installation& installation) {
+  const languages::RequestedPackages* requests = RequestsOf(installation);
+  return requests != nullptr ? requests->install : installation.language.packages->install;
 }
 
 /// "signal: killed", as Go's os/exec puts it.
@@ -155,7 +162,7 @@ std::string JailInstaller::Identity(const Installation& installation) const {
   const auto index = options_.indexes.find(packages.installer);
   std::string identity =
       fmt::format("{}\n{}\n{}", index == options_.indexes.end() ? "" : index->second,
-                  options_.scripts ? "scripts" : "", fmt::join(packages.install, " "));
+                  options_.scripts ? "scripts" : "", fmt::join(InstallOf(installation), " "));
   // An index may stand there.
   for (const std::string& name : packages.pass_env) {
     identity += fmt::format("\n{}={}", name, options_.variable(name));
@@ -183,7 +190,7 @@ Argv JailInstaller::Command(const InstallJob& job, const Placeholders& values) c
   const languages::Packages& packages = *job.installation.language.packages;
   bool needs_index = !values.at("index").empty();
   Argv argv;
-  for (const std::string& word : packages.install) {
+  for (const std::string& word : InstallOf(job.installation)) {
     if (options_.scripts && std::ranges::count(packages.script_guard, word) != 0) continue;
     if (needs_index && (word == "--" || word == "{requirements}")) {
       const Argv arguments = languages::Expand(packages.index_arguments, values);
@@ -216,7 +223,7 @@ languages::Env JailInstaller::Environment(const languages::Packages& packages,
   for (const auto& [name, value] : packages.install_env) {
     env[name] = languages::Expand(value, values);
   }
-  env.try_emplace("PATH", "/usr/bin:/bin");
+  env.try_emplace("PATH", kSystemPath);
   env["HOME"] = jail::kWorkDirectory;
   for (const auto& [name, value] : EgressEnvironment()) env[name] = value;
   return env;
@@ -243,7 +250,12 @@ Result<JailInstaller::Prepared> JailInstaller::Prepare(const InstallJob& job) co
   jail::RunRequest& request = prepared.request;
   request.argv = Command(job, values);
   const auto known = programs.find(request.argv[0]);
-  if (known != programs.end()) request.argv[0] = known->second;
+  if (known != programs.end()) {
+    request.argv[0] = known->second;
+  } else if (request.argv[0].find('/') == std::string::npos) {
+    // The jail shows the host's programs at their own places.
+    request.argv[0] = sys::FindOnPath(request.argv[0], kSystemPath);
+  }
   for (const auto& [name, value] : Environment(packages, values, spec)) {
     request.env.push_back(fmt::format("{}={}", name, value));
   }

@@ -1,10 +1,12 @@
 #include "exec/launch.h"
 
 #include <algorithm>
+#include <fcntl.h>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/files.h"
 #include "jail/init/protocol.h"
 #include "languages/placeholders.h"
 #include "sys/command.h"
@@ -38,6 +40,7 @@ Placeholders ValuesFor(const Installation& installation, const Program& program)
           {"work", installation.places.work},
           {"tmp", installation.places.tmp},
           {"packages", installation.places.packages},
+          {"preinstalled", kPreinstalledDirectory},
           {"prepared", jail::kPreparedDirectory},
           {"target", fmt::format("{}/{}", installation.places.work, kTargetName)}};
 }
@@ -51,7 +54,13 @@ languages::Env Environment(const Installation& installation, const languages::St
     for (const auto& [name, value] : compile->prepare->env) env[name] = value;
   }
   if (!installation.packages.empty()) {
-    for (const auto& [name, value] : installation.language.packages->env) env[name] = value;
+    const languages::RequestedPackages* requests = RequestsOf(installation);
+    const languages::Env& added =
+        requests != nullptr ? requests->env : installation.language.packages->env;
+    for (const auto& [name, value] : added) env[name] = value;
+    if (requests != nullptr && !installation.preinstalled.empty()) {
+      for (const auto& [name, value] : requests->preinstalled_env) env[name] = value;
+    }
   }
   for (auto& [name, value] : env) value = languages::Expand(value, values);
   env.try_emplace("PATH", kDefaultPath);
@@ -90,7 +99,30 @@ bool Contains(const std::vector<InputFile>& files, const std::string& name) {
   return std::ranges::any_of(files, [&](const InputFile& file) { return file.name == name; });
 }
 
+/// What a set brings for the working directory.
+Status AddSetFiles(const Installation& installation, std::vector<InputFile>& files) {
+  // Module lists of large programs have some 100 KiB.
+  constexpr Bytes kLargest = Bytes::MiB(1);
+  const languages::RequestedPackages* requests = RequestsOf(installation);
+  if (requests == nullptr) return {};
+  for (const std::string& name : requests->files) {
+    if (Contains(files, name)) continue;
+    auto file = OpenFile(fmt::format("{}/{}", installation.packages, name), O_RDONLY | O_NOFOLLOW);
+    // The installer had no need for it.
+    if (!file.ok() && file.error().system_errno() == ENOENT) continue;
+    if (!file.ok()) return std::move(file).error();
+    POLYBOX_ASSIGN_OR_RETURN(std::string content, ReadAll(file->get(), kLargest));
+    files.push_back({name, std::move(content), 0644});
+  }
+  return {};
+}
+
 }  // namespace
+
+const languages::RequestedPackages* RequestsOf(const Installation& installation) {
+  const auto& packages = installation.language.packages;
+  return installation.requested && packages && packages->requests ? &*packages->requests : nullptr;
+}
 
 jail::RunLimits LimitsOf(const languages::Limits& limits) {
   return {.wall_time = limits.wall_time,
@@ -140,6 +172,9 @@ jail::Spec SpecFor(const Installation& installation, jail::Grade grade) {
   if (!installation.packages.empty()) {
     spec.trees.push_back({installation.packages, jail::kPackagesDirectory, false});
   }
+  if (!installation.preinstalled.empty()) {
+    spec.trees.push_back({installation.preinstalled, kPreinstalledDirectory, false});
+  }
   if (!installation.prepared.empty()) {
     spec.trees.push_back({installation.prepared, jail::kPreparedDirectory, false});
   }
@@ -156,6 +191,7 @@ Result<std::vector<InputFile>> FilesFor(const Installation& installation, const 
                    fmt::format("\"{}\" is not allowed for {}", file.name, language.name));
     }
   }
+  POLYBOX_RETURN_IF_ERROR(AddSetFiles(installation, files));
   const Placeholders values = ValuesFor(installation, program);
   for (const auto& [name, content] : language.default_files) {
     if (!Contains(files, name)) files.push_back({name, languages::Expand(content, values), 0644});

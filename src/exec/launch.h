@@ -13,6 +13,10 @@
 
 namespace polybox::exec {
 
+/// Where the preinstalled packages are shown beside those of a request, where a language has a use
+/// for both.
+inline constexpr const char* kPreinstalledDirectory = "/preinstalled";
+
 /// A program to run: its files, of which the first is the entry, and its arguments.
 struct Program {
   std::vector<jail::InputFile> files;
@@ -34,7 +38,15 @@ struct Installation {
   bool egress = false;
   /// The directory on the host of what its compile step finds ready; "" when there is none.
   std::string prepared = {};
+  /// A request asked for the package set.
+  bool requested = false;
+  /// The directory on the host of the preinstalled packages, where they are shown beside that set.
+  std::string preinstalled = {};
 };
+
+/// What its language file says about a set that a request asked for; null when there is none, or
+/// nothing to say.
+const languages::RequestedPackages* RequestsOf(const Installation& installation);
 
 /// The variables by which programs find the egress proxy of their jail.
 languages::Env EgressEnvironment();

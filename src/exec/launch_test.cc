@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "base/testing/temp_dir.h"
 #include "languages/builtin.h"
 #include "languages/registry.h"
 
@@ -126,6 +127,35 @@ TEST(Launch, AProgramsOwnPackagesTakeThePlaceOfTheSet) {
       FilesFor(node, {{{"a.js", "", 0644}, {"node_modules/mine/index.js", "", 0644}}, {}});
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(std::ranges::count(*files, "node_modules", &jail::InputFile::name), 0);
+}
+
+TEST(Launch, ASetThatARequestAskedForBringsItsOwnFilesAndEnvironment) {
+  const testing::TempDir set;
+  set.Write("go.mod", "module sandbox\n\nrequire a.example/b v1.0.0\n");
+  const languages::Toolchain toolchain = SampleToolchain();
+  Installation go{*Builtin().Find("go"), toolchain, set.path()};
+  const Program program{{{"script.go", "", 0644}}, {}};
+  const auto content = [&](const char* name) {
+    const auto files = FilesFor(go, program).value();
+    return std::ranges::find(files, name, &jail::InputFile::name)->content;
+  };
+  const auto variable = [&](const std::string& entry) {
+    return std::ranges::count(RequestFor(go, *go.language.compile, program)->env, entry);
+  };
+  EXPECT_NE(content("go.mod").find("golang.org/x/text"), std::string::npos);
+  EXPECT_EQ(variable("GOCACHE=/packages/build"), 1);
+  EXPECT_EQ(variable("GOFLAGS=-mod=mod"), 0);
+  go.requested = true;
+  EXPECT_EQ(content("go.mod"), "module sandbox\n\nrequire a.example/b v1.0.0\n");
+  EXPECT_NE(content("go.sum"), "") << "what the set lacks is as it always was";
+  EXPECT_EQ(variable("GOCACHE=/tmp/go-build"), 1);
+  EXPECT_EQ(variable("GOMODCACHE=/packages/mod"), 1);
+  EXPECT_EQ(variable("GOFLAGS=-mod=mod"), 1);
+  go.preinstalled = "/var/sets/go";
+  EXPECT_EQ(variable("GOCACHE=/preinstalled/build"), 1);
+  EXPECT_EQ(variable("GOMODCACHE=/packages/mod"), 1);
+  EXPECT_EQ(SpecFor(go, jail::Grade::kFull).trees.back(),
+            (jail::Tree{"/var/sets/go", "/preinstalled", false}));
 }
 
 TEST(Launch, APackageSetIsShownAndLinked) {

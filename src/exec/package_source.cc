@@ -35,23 +35,40 @@ class JailPackageSource : public PackageSource {
   std::unique_ptr<PackageStore> store_;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<PackageSource>> MakePackageSource(const JailHome& home,
-                                                         PackageSourceOptions options,
-                                                         const log::Logger& log) {
-  std::erase_if(options.indexes, [](const auto& index) { return index.second.empty(); });
+Result<JailInstallerOptions> InstallerOptions(const PackageSourceOptions& options) {
   JailInstallerOptions installing;
   POLYBOX_ASSIGN_OR_RETURN(installing.policy,
                            net::EgressPolicy::Make(options.egress_allow, options.egress_setting));
   POLYBOX_ASSIGN_OR_RETURN(installing.upstream, net::Upstream::FromEnvironment(options.variable));
-  installing.indexes = std::move(options.indexes);
+  installing.indexes = options.indexes;
+  std::erase_if(installing.indexes, [](const auto& index) { return index.second.empty(); });
   installing.scripts = options.scripts;
   installing.path = options.variable("PATH");
-  installing.variable = std::move(options.variable);
-  auto ledger =
-      options.ledger ? options.ledger : std::make_shared<net::EgressLedger>("installer", log);
-  auto source = std::make_unique<JailPackageSource>(home, std::move(installing), std::move(ledger));
+  installing.variable = options.variable;
+  return installing;
+}
+
+std::shared_ptr<net::EgressLedger> LedgerOf(const PackageSourceOptions& options,
+                                            const log::Logger& log) {
+  return options.ledger ? options.ledger : std::make_shared<net::EgressLedger>("installer", log);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Installer>> MakeJailInstaller(const JailHome& home,
+                                                     const PackageSourceOptions& options,
+                                                     const log::Logger& log) {
+  POLYBOX_ASSIGN_OR_RETURN(JailInstallerOptions installing, InstallerOptions(options));
+  return std::unique_ptr<Installer>(
+      std::make_unique<JailInstaller>(home, std::move(installing), LedgerOf(options, log)));
+}
+
+Result<std::unique_ptr<PackageSource>> MakePackageSource(const JailHome& home,
+                                                         PackageSourceOptions options,
+                                                         const log::Logger& log) {
+  POLYBOX_ASSIGN_OR_RETURN(JailInstallerOptions installing, InstallerOptions(options));
+  auto source =
+      std::make_unique<JailPackageSource>(home, std::move(installing), LedgerOf(options, log));
   POLYBOX_RETURN_IF_ERROR(
       source->Open({.directory = std::move(options.directory), .size = options.size}, log));
   return std::unique_ptr<PackageSource>(std::move(source));

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "exec/engine.h"
+#include "exec/installer.h"
 #include "exec/jail_home.h"
 #include "net/egress_ledger.h"
 
@@ -35,6 +36,11 @@ struct PackageSourceOptions {
   /// Where it is written down what installers ask for; null for nowhere but the log.
   std::shared_ptr<net::EgressLedger> ledger = nullptr;
 };
+
+/// Installs as the sets of requests are, into any directory. `home` must outlive it.
+Result<std::unique_ptr<Installer>> MakeJailInstaller(const JailHome& home,
+                                                     const PackageSourceOptions& options,
+                                                     const log::Logger& log);
 
 /// `home` must outlive it.
 Result<std::unique_ptr<PackageSource>> MakePackageSource(const JailHome& home,

@@ -62,12 +62,14 @@ Result<std::unique_ptr<PackageStore>> PackageStore::Open(PackageStoreOptions opt
   return store;
 }
 
-Result<Provision> PackageStore::Provide(const Installation& installation,
+Result<Provision> PackageStore::Provide(const Installation& known,
                                         const std::vector<std::string>& requirements,
                                         const ProvideOptions& options) {
-  const auto& packages = installation.language.packages;
+  const auto& packages = known.language.packages;
   if (requirements.empty() || !packages || packages->requirement_form.empty()) return Provision();
   POLYBOX_ASSIGN_OR_RETURN(std::vector<std::string> set, WholeSet(*packages, requirements));
+  Installation installation = known;
+  installation.requested = true;
   const Duration time = options.time.value_or(packages->limits.wall_time);
   const languages::Toolchain& toolchain = installation.toolchain;
   const Wish wish = {Sha256(fmt::format("{}\n{}\n{}\n{}\n{}", packages->installer,

@@ -118,7 +118,7 @@ TEST_F(Packages, AnythingThatMakesADifferenceMakesAnotherSet) {
 TEST_F(Packages, NothingIsDoneWithoutRequirementsOrForLanguagesThatTakeNone) {
   const auto store = Open();
   EXPECT_EQ(Provide(*store, {}).lease.path(), "");
-  for (const char* name : {"bash", "go"}) {
+  for (const char* name : {"bash", "ruby"}) {
     const auto provision = store->Provide(Of(name), {"-anything"});
     ASSERT_TRUE(provision.ok()) << name;
     EXPECT_EQ(provision->lease.path(), "") << name;

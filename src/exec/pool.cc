@@ -54,12 +54,26 @@ Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
     return slot.error();
   }
   lease->slot.emplace(std::move(slot).value());
+  TellShared(*lease->slot);
   const Status served = ServeEgress(*lease);
   if (!served.ok()) {
     Drop(std::move(lease));
     return served.error();
   }
   return lease;
+}
+
+void SlotPool::TellShared(const jail::Slot& slot) {
+  // More would be package sets, one like the other.
+  constexpr std::size_t kMost = 64;
+  if (!limits_.on_shared) return;
+  for (const std::string& what : slot.shared()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (shared_.size() == kMost || !shared_.insert(what).second) continue;
+    }
+    limits_.on_shared(what);
+  }
 }
 
 void SlotPool::Drop(std::unique_ptr<Lease> lease) {

@@ -28,6 +28,8 @@ class SlotPool {
     /// Slots with this key are never fewer than that for lack of work.
     std::string kept_key = {};
     std::size_t kept = 0;
+    /// Called once for each thing that a new slot shares with the host (Slot::shared); may be null.
+    std::function<void(const std::string&)> on_shared = {};
   };
 
   /// `home` must outlive the pool, and so must `egress`: who serves the slots that have a network;
@@ -74,6 +76,7 @@ class SlotPool {
   unsigned TakeNumber();
   /// Ahead of the session, off the request's path.
   Status ServeEgress(Lease& lease) const;
+  void TellShared(const jail::Slot& slot);
   /// These with the mutex held.
   std::size_t CountIdle(const std::string& key) const;
   bool IsTooMuch() const;
@@ -88,6 +91,8 @@ class SlotPool {
   /// The longest-waiting first.
   std::list<Idle> idle_;
   std::set<unsigned> numbers_;
+  /// What was told already.
+  std::set<std::string> shared_;
 };
 
 }  // namespace polybox::exec

@@ -17,7 +17,8 @@ namespace {
 bool Wants(const Installation& installation) {
   const auto& compile = installation.language.compile;
   return compile && compile->prepare &&
-         (installation.packages.empty() || !compile->prepare->unless_packages);
+         (installation.packages.empty() || !compile->prepare->unless_packages ||
+          (RequestsOf(installation) != nullptr && installation.preinstalled.empty()));
 }
 
 /// All that makes a difference to what is made: the name of a compile step without any files, and

@@ -78,6 +78,8 @@ struct StepReport {
   std::string combined;
   bool out_truncated = false;
   bool err_truncated = false;
+  /// With End::kDiskLimit: what there was too much of.
+  std::string ended_because;
 };
 
 struct Artifact {

@@ -157,6 +157,42 @@ std::optional<Requirement> ParseNode(std::string_view text) {
   return Requirement{std::string(name), std::string(text)};
 }
 
+/// As Go's own rules have it, but for what leads nowhere: the first part is a host with a dot.
+bool IsGoPath(std::string_view text) {
+  const auto allowed = [](char c) {
+    return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '~';
+  };
+  for (bool first = true; !text.empty() || first; first = false) {
+    const std::string_view part = text.substr(0, text.find('/'));
+    const bool ends = part.size() == text.size();
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (part.empty() || part.front() == '.' || part.front() == '-' || part.back() == '.') {
+      return false;
+    }
+    if (!std::ranges::all_of(part, allowed) || (!ends && text.empty())) return false;
+    if (first && (part.find('.') == std::string_view::npos || part != Lower(part))) return false;
+  }
+  return true;
+}
+
+/// A version, a tag, a commit, or a word such as latest. "none" would remove it.
+bool IsGoVersion(std::string_view text) {
+  const auto allowed = [](char c) {
+    return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.' || c == '+';
+  };
+  return !text.empty() && IsAlphanumeric(text.front()) && std::ranges::all_of(text, allowed) &&
+         text != "none";
+}
+
+/// path[@version]
+std::optional<Requirement> ParseGo(std::string_view text) {
+  const std::size_t at = text.find('@');
+  const std::string_view path = text.substr(0, at);
+  if (!IsGoPath(path)) return std::nullopt;
+  if (at != std::string_view::npos && !IsGoVersion(text.substr(at + 1))) return std::nullopt;
+  return Requirement{std::string(path), std::string(text)};
+}
+
 struct Form {
   std::string_view name;
   std::optional<Requirement> (*parse)(std::string_view);
@@ -166,6 +202,8 @@ struct Form {
 constexpr Form kForms[] = {
     {"pep508", ParsePython, "a name with versions, such as requests or numpy[extra]>=2,<3"},
     {"npm", ParseNode, "a name with a version, such as lodash, lodash@^4.17 or @types/node@24"},
+    {"go", ParseGo,
+     "a module path with a version, such as golang.org/x/net or rsc.io/quote@v1.5.2"},
 };
 
 Error Invalid(std::string message) {

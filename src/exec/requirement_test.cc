@@ -90,6 +90,58 @@ TEST(Requirement, NodePackagesWithRangesAndScopes) {
   }
 }
 
+TEST(Requirement, GoModulesWithVersions) {
+  for (const char* text :
+       {"golang.org/x/net", "golang.org/x/text@v0.34.0", "rsc.io/quote@v1.5.2", "example.com/a/v2",
+        "github.com/BurntSushi/toml@latest", "gopkg.in/yaml.v3@v3.0.1", "example.com/~user/a_b",
+        "a.example/b@v0.0.0-20240101000000-0123456789ab", "a.example/b@v2.0.0+incompatible",
+        "a.example/b@0123abc", "example.com"}) {
+    EXPECT_EQ(Parsed("go", text), text);
+  }
+}
+
+TEST(Requirement, WhatIsNoGoModuleIsRefused) {
+  for (const char* text : {"",
+                           "-x",
+                           "--",
+                           "-C/etc",
+                           "fmt",
+                           "net/http",
+                           ".",
+                           "..",
+                           "./x",
+                           "../x",
+                           "/etc/x",
+                           "all",
+                           "a.example/",
+                           "a.example//b",
+                           "a.example/../b",
+                           "a.example/./b",
+                           "a.example/.b",
+                           "a.example/-b",
+                           "a.example/b.",
+                           "A.example/b",
+                           "a.example/...",
+                           "a.example/b/...@v1",
+                           "a.example/b@",
+                           "a.example/b@none",
+                           "a.example/b@-x",
+                           "a.example/b@<v1",
+                           "a.example/b@v1@v2",
+                           "a.example/b@v1/x",
+                           "https://a.example/b",
+                           "a.example:443/b",
+                           "user@a.example/b",
+                           "a.example/b c",
+                           " a.example/b",
+                           "a.example/b\n",
+                           "a.example/$(id)",
+                           "a.example/b;c",
+                           "a.example/b=../c"}) {
+    EXPECT_EQ(Parsed("go", text), "refused") << text;
+  }
+}
+
 TEST(Requirement, WhatIsNoNodePackageIsRefused) {
   for (const char* text : {"",
                            "-g",

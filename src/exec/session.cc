@@ -1,5 +1,6 @@
 #include "exec/session.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -154,13 +155,33 @@ Status Session::Compile(jail::Slot& slot, const Installation& installation,
   return {};
 }
 
-Status Session::RunCommand(jail::Slot& slot, jail::RunRequest run, Report& report) {
+Status Session::RunCommand(jail::Slot& slot, jail::RunRequest run, SpaceWatch* space,
+                           Report& report) {
   // More than the clients read of an answer.
   constexpr Bytes kOutput = Bytes::MiB(4);
+  // It holds for /tmp as well, where there is room.
+  constexpr Bytes kSmallestFile = Bytes::MiB(1);
   Apply(request_.run, run.limits);
+  std::unique_ptr<SpaceWatch::Guard> guard;
+  if (space != nullptr) {
+    POLYBOX_ASSIGN_OR_RETURN(
+        guard, space->Watch([this](const std::string& reason) { EndForWantOfSpace(reason); }));
+    run.limits.file_size = std::clamp(guard->room(), kSmallestFile, run.limits.file_size);
+  }
   const Step step = {std::move(run), request_.run.output.value_or(kOutput)};
   POLYBOX_ASSIGN_OR_RETURN(report.run, Perform(slot, StepKind::kRun, step));
+  guard.reset();
+  if (!no_space_.empty() && report.run->outcome.end == jail::End::kCancelled) {
+    report.run->outcome.end = jail::End::kDiskLimit;
+    report.run->ended_because = no_space_;
+  }
   return {};
+}
+
+void Session::EndForWantOfSpace(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  no_space_ = reason;
+  if (slot_ != nullptr) slot_->Signal(SIGKILL);
 }
 
 Status Session::Run(jail::Slot& slot, Installation installation, Report& report) {

@@ -10,6 +10,7 @@
 #include "exec/compile_step.h"
 #include "exec/launch.h"
 #include "exec/request.h"
+#include "exec/space_watch.h"
 #include "jail/slot.h"
 #include "net/egress_proxy.h"
 
@@ -25,8 +26,8 @@ class Session {
   /// Fills in compile, run and artifacts. An error of kind kInvalid is the request's fault; any
   /// other means that the slot is broken.
   Status Run(jail::Slot& slot, Installation installation, Report& report);
-  /// Fills in run.
-  Status RunCommand(jail::Slot& slot, jail::RunRequest run, Report& report);
+  /// Fills in run. `space` may be null.
+  Status RunCommand(jail::Slot& slot, jail::RunRequest run, SpaceWatch* space, Report& report);
   /// Ends what runs and starts nothing more. Any thread.
   void Cancel();
   bool cancelled() const { return cancelled_; }
@@ -43,6 +44,8 @@ class Session {
   Result<jail::Outcome> RunIn(jail::Slot& slot, StepKind kind, const Step& step,
                               const Listener& listener);
   Status Collect(jail::Slot& slot, Report& report) const;
+  /// Any thread, more than once.
+  void EndForWantOfSpace(const std::string& reason);
 
   const Request& request_;
   CompileCache* cache_;
@@ -52,6 +55,8 @@ class Session {
   /// While a step runs.
   const jail::Slot* slot_ = nullptr;
   std::atomic<bool> cancelled_ = false;
+  /// Why there is too little space; "" while there is enough.
+  std::string no_space_;
 };
 
 }  // namespace polybox::exec

@@ -50,8 +50,8 @@ constexpr std::size_t kMostAhead = 64 * 1024;
 /// answer lets go of this, the reply learns of it.
 class DoorExchange : public Exchange {
  public:
-  DoorExchange(Request request, std::shared_ptr<Reply> reply)
-      : request_(std::move(request)), reply_(std::move(reply)) {}
+  DoorExchange(Request request, BodyMemory::Share share, std::shared_ptr<Reply> reply)
+      : share_(std::move(share)), request_(std::move(request)), reply_(std::move(reply)) {}
   ~DoorExchange() override { reply_->Abandon(); }
   DoorExchange(const DoorExchange&) = delete;
   DoorExchange& operator=(const DoorExchange&) = delete;
@@ -64,12 +64,15 @@ class DoorExchange : public Exchange {
   void OnDisconnect(std::function<void()> gone) override { reply_->OnDisconnect(std::move(gone)); }
 
  private:
+  /// Of the request's body; goes after it.
+  BodyMemory::Share share_;
   Request request_;
   std::shared_ptr<Reply> reply_;
 };
 
 /// A request on its way through the connection.
 struct Turn {
+  BodyMemory::Share share;
   Request request = {};
   Match match = {};
   steady_clock::time_point began;
@@ -150,7 +153,7 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
   /// One request and its answer; whether another may follow.
   Awaitable<bool> ServeOne(bool first) {
     if (!co_await AwaitFirstByte(first)) co_return false;
-    Turn turn{.began = steady_clock::now()};
+    Turn turn{.share = BodyMemory::Share(shared_.bodies), .began = steady_clock::now()};
     Parser parser;
     parser.header_limit(options().limits.head);
     parser.body_limit(boost::none);  // set once the route is known
@@ -239,11 +242,12 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     if (parser.is_done()) co_return std::nullopt;
     const bool waits = turn.version == 11 && !turn.request.Header("Expect").empty();
     const std::size_t limit = refusal ? options().limits.unwanted_body : LimitOf(turn);
-    const bool too_large = parser.content_length().value_or(0) > limit;
-    if (too_large || (refusal && waits)) {
+    const std::uint64_t length = parser.content_length().value_or(0);
+    if (length > limit || !shared_.bodies->Has(length) || (refusal && waits)) {
       turn.unread = !waits;
       turn.keep_alive = false;
-      co_return refusal ? std::nullopt : std::optional(Fault::kBodyTooLarge);
+      if (refusal) co_return std::nullopt;
+      co_return length > limit ? Fault::kBodyTooLarge : Fault::kOverloaded;
     }
     stream_.expires_at(deadline);
     ErrorCode error;
@@ -252,11 +256,20 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
       co_await asio::async_write(stream_, asio::buffer(kContinue), Into(error));
     }
     parser.body_limit(limit);
-    if (!error) co_await beast::http::async_read(stream_, buffer_, parser, Into(error));
+    bool has_room = true;
+    while (!error && has_room && !parser.is_done()) {
+      co_await beast::http::async_read_some(stream_, buffer_, parser, Into(error));
+      has_room = turn.share.Grow(MemoryOf(parser));
+    }
     turn.bytes_in = parser.get().body().size();
-    if (!error) co_return std::nullopt;
+    if (!error && has_room) co_return std::nullopt;
     turn.keep_alive = false;
     turn.unread = true;
+    if (!has_room) {
+      parser.get().body() = std::string();
+      turn.share.Release();
+      co_return refusal ? std::nullopt : std::optional(Fault::kOverloaded);
+    }
     if (error == beast::http::error::body_limit) {
       co_return refusal ? std::nullopt : std::optional(Fault::kBodyTooLarge);
     }
@@ -267,7 +280,15 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
 
   std::size_t LimitOf(const Turn& turn) const {
     const std::size_t limit = turn.match.route->largest_body;
-    return limit == 0 ? options().limits.body : limit;
+    // What could never be read is too large, however quiet it is.
+    return std::min(limit == 0 ? options().limits.body : limit, shared_.bodies->most());
+  }
+
+  /// A body whose length was announced has all its room from the start, but only what has come is
+  /// really memory; any other grows in steps.
+  static std::size_t MemoryOf(const Parser& parser) {
+    const std::string& body = parser.get().body();
+    return parser.content_length() ? body.size() : std::max(body.size(), body.capacity());
   }
 
   Awaitable<void> Handle(Turn& turn) {
@@ -295,7 +316,8 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     turn.request.target = request.target;
     turn.request.id = request.id;
     turn.request.client = request.client;
-    const auto exchange = std::make_shared<DoorExchange>(std::move(request), reply);
+    const auto exchange =
+        std::make_shared<DoorExchange>(std::move(request), std::move(turn.share), reply);
     try {
       turn.match.route->handler(exchange);
     } catch (const std::exception& failure) {

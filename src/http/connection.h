@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 
+#include "http/body_memory.h"
 #include "http/router.h"
 #include "http/server.h"
 
@@ -23,11 +24,16 @@ using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_pro
 /// What all connections of a server share; outlives them.
 struct Shared {
   Shared(ServerOptions server_options, const log::Logger& logger)
-      : options(std::move(server_options)), router(std::move(options.doors)), log(logger) {}
+      : options(std::move(server_options)),
+        router(std::move(options.doors)),
+        log(logger),
+        bodies(std::make_shared<BodyMemory>(options.limits.bodies)) {}
 
   ServerOptions options;
   Router router;
   log::Logger log;
+  /// Doors may keep a request for longer than the server lives.
+  std::shared_ptr<BodyMemory> bodies;
   std::atomic<bool> draining = false;
 };
 

@@ -61,7 +61,14 @@ class Exchange {
 using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
 
 /// How a door refuses what the server itself finds wrong before any handler sees it.
-enum class Fault { kNotFound, kMethodNotAllowed, kBodyTooLarge, kUnauthorized, kInternal };
+enum class Fault {
+  kNotFound,
+  kMethodNotAllowed,
+  kBodyTooLarge,
+  kOverloaded,  ///< Too many bodies are in memory already.
+  kUnauthorized,
+  kInternal,
+};
 
 struct Route {
   std::string method;
@@ -76,7 +83,7 @@ struct Route {
 struct Door {
   std::string name;
   std::vector<Route> routes;
-  /// The server adds the Allow header to kMethodNotAllowed.
+  /// The server adds the Allow header to kMethodNotAllowed, and Retry-After to kOverloaded.
   std::function<Response(Fault fault, const Request& request)> refuse;
   /// Paths whose faults are this door's even where no route is: "/v1/". The door without prefixes
   /// is asked for all other paths.

@@ -23,6 +23,8 @@ int StatusOf(Fault fault) {
       return 405;
     case Fault::kBodyTooLarge:
       return 413;
+    case Fault::kOverloaded:
+      return 503;
     case Fault::kUnauthorized:
       return 401;
     case Fault::kInternal:
@@ -86,6 +88,8 @@ Response Refuse(const Match& match, Fault fault, const Request& request) {
     response = PlainResponse(StatusOf(fault));
   }
   if (fault == Fault::kMethodNotAllowed) AddIfMissing(response.headers, "Allow", match.allow);
+  // Bodies come and go within seconds.
+  if (fault == Fault::kOverloaded) AddIfMissing(response.headers, "Retry-After", "1");
   if (fault == Fault::kUnauthorized) AddIfMissing(response.headers, "WWW-Authenticate", "Bearer");
   return response;
 }

@@ -37,6 +37,9 @@ struct Limits {
   std::size_t fields = 100;
   /// Of routes that name none.
   std::size_t body = 1024 * 1024;
+  /// Of all requests together, from their first byte to their answer: twice the largest upload. One
+  /// that finds no room is told to try again.
+  std::size_t bodies = 512 * 1024 * 1024;
   /// What a fault may read and drop to keep the connection.
   std::size_t unwanted_body = 256 * 1024;
   /// Of an answer in parts that the client does not take; past it the client counts as gone.

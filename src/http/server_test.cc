@@ -51,6 +51,15 @@ class ServerTest : public ::testing::Test {
   }
   void Start() { Start(Options()); }
 
+  /// Whether a body of 1000 bytes finds room at last.
+  bool AllRoomIsFree() {
+    for (int i = 0; i < 1000; ++i) {
+      if (Ask(Post("/echo", std::string(1000, 'y'))).status == 200) return true;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return false;
+  }
+
   static std::string Get(const std::string& path, const std::string& more = "") {
     return "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n";
   }
@@ -250,6 +259,70 @@ TEST_F(ServerTest, AClientThatSendsFarTooMuchStillGetsItsAnswer) {
   client.ReadToEnd();
   sender.join();
   EXPECT_TRUE(NoConnectionIsLeft());
+}
+
+TEST_F(ServerTest, BodiesThatFindNoRoomTogetherAreToldToTryAgain) {
+  ServerOptions options = Options();
+  options.limits.bodies = 1000;
+  Start(std::move(options));
+  RawClient first(address_);
+  first.Send(Post("/held", std::string(700, 'x')));
+  auto exchange = held_.Take();
+  const Answer refused = Ask(Post("/echo", std::string(400, 'y')));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.body, "plain: overloaded /echo");
+  EXPECT_EQ(refused.Header("Retry-After"), "1");
+  EXPECT_EQ(refused.Header("Connection"), "close");
+  EXPECT_EQ(Ask(Get("/hello")).status, 200) << "who brings no body needs no room";
+  EXPECT_EQ(Ask(Post("/echo", std::string(300, 'y'))).status, 200) << "a small one has room";
+  EXPECT_EQ(Ask("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n190\r\n" +
+                std::string(400, 'x') + "\r\n0\r\n\r\n")
+                .status,
+            503)
+      << "it announced nothing";
+  exchange->Respond(testing::Text(200, "done"));
+  exchange.reset();
+  EXPECT_EQ(first.Read().body, "done");
+  EXPECT_TRUE(AllRoomIsFree());
+}
+
+TEST_F(ServerTest, ABodyThatFindsNoMoreRoomOnItsWayIsToldToTryAgain) {
+  ServerOptions options = Options();
+  options.limits.bodies = 1000;
+  Start(std::move(options));
+  RawClient slow(address_);
+  slow.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 800\r\n\r\nx");
+  // Most likely it is let in before the next one comes; then it holds what it has sent, no more.
+  std::this_thread::sleep_for(milliseconds(100));
+  RawClient first(address_);
+  first.Send(Post("/held", std::string(900, 'x')));
+  auto exchange = held_.Take();
+  slow.Send(std::string(799, 'x'));
+  EXPECT_EQ(slow.Read().status, 503);
+  exchange->Respond(testing::Text(200, "done"));
+  exchange.reset();
+  EXPECT_EQ(first.Read().body, "done");
+  EXPECT_TRUE(AllRoomIsFree());
+}
+
+TEST_F(ServerTest, ABodyThatCouldNeverBeReadIsTooLarge) {
+  ServerOptions options = Options();
+  options.limits.bodies = 500;
+  Start(std::move(options));
+  EXPECT_EQ(Ask(Post("/echo", std::string(501, 'x'))).status, 413);
+  EXPECT_EQ(Ask(Post("/echo", std::string(500, 'x'))).status, 200);
+}
+
+TEST_F(ServerTest, WhoeverGoesAwayGivesTheRoomBack) {
+  ServerOptions options = Options();
+  options.limits.bodies = 1000;
+  Start(std::move(options));
+  {
+    RawClient gone(address_);
+    gone.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" +
+              std::string(900, 'x'));
+  }
+  EXPECT_TRUE(AllRoomIsFree());
 }
 
 TEST_F(ServerTest, AFaultWithASmallBodyKeepsTheConnection) {

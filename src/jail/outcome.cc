@@ -9,9 +9,9 @@
 namespace polybox::jail {
 
 std::string_view EndName(End end) {
-  constexpr std::array<std::string_view, 8> kNames = {"exited",    "signalled",     "timed_out",
-                                                      "cpu_limit", "out_of_memory", "output_limit",
-                                                      "cancelled", "setup_failed"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "exited",       "signalled",  "timed_out", "cpu_limit",   "out_of_memory",
+      "output_limit", "disk_limit", "cancelled", "setup_failed"};
   static_assert(kNames.size() == static_cast<std::size_t>(End::kSetupFailed) + 1);
   return kNames.at(static_cast<std::size_t>(end));
 }
@@ -50,6 +50,8 @@ std::string Explain(const Outcome& outcome, Bytes memory_limit, Duration wall_li
       return fmt::format("killed: it needed more memory than {}", FormatBytes(memory_limit));
     case End::kOutputLimit:
       return "stopped: it printed more than it may";
+    case End::kDiskLimit:
+      return "stopped: its directory got too full";
     case End::kCancelled:
       return "cancelled";
     case End::kSetupFailed:

@@ -18,6 +18,7 @@ enum class End {
   kCpuLimit,     ///< The processor time was used up.
   kOutOfMemory,  ///< The kernel killed the guest for want of memory.
   kOutputLimit,
+  kDiskLimit,    ///< A directory that outlives its guests got too full.
   kCancelled,    ///< Whoever asked for the run no longer wants it.
   kSetupFailed,  ///< The guest never started.
 };

@@ -90,6 +90,20 @@ struct CompileStep : Step {
   std::optional<Preparation> prepare;
 };
 
+/// What is different about a set that a request asks for.
+struct RequestedPackages {
+  /// They are ignored unless a setting names the language.
+  bool opt_in = false;
+  /// In place of the other one.
+  Argv install;
+  /// Files of the set that the program gets in place of the default ones of the same name.
+  std::vector<std::string> files;
+  /// In place of the other one.
+  Env env;
+  /// Over that where there is a preinstalled set as well, which is shown too.
+  Env preinstalled_env;
+};
+
 struct Packages {
   std::string installer;
   std::vector<std::string> binaries;
@@ -103,6 +117,7 @@ struct Packages {
   Env env;
   /// How a requirement of a request is written (exec/requirement.h); "": requests bring none.
   std::string requirement_form = {};
+  std::optional<RequestedPackages> requests = {};
   /// Of the installer in its jail.
   Env install_env = {};
   /// Variables of our own environment that the installer gets as well; the second kind are paths,

@@ -203,10 +203,36 @@ void ReadFiles(Reader& parent, Language& out) {
   }
 }
 
+void CheckInstall(Reader& reader, const Argv& install) {
+  for (const char* needed : {"{requirements}", "{target}"}) {
+    const bool used = std::ranges::any_of(
+        install, [&](const std::string& word) { return word.find(needed) != std::string::npos; });
+    if (!used && !install.empty()) {
+      reader.Conflict("install", fmt::format("does not use {}", needed));
+    }
+  }
+}
+
+void ReadRequested(Reader& parent, Packages& packages) {
+  Reader reader = parent.Sub("requests");
+  RequestedPackages requests;
+  reader.Read("opt_in", requests.opt_in);
+  ReadCommand(reader, "install", requests.install, Need::kRequired);
+  reader.Read("files", requests.files, Need::kOptional, CheckFileName);
+  reader.Read("env", requests.env, CheckTemplate);
+  reader.Read("preinstalled_env", requests.preinstalled_env, CheckTemplate);
+  if (!reader.present()) return;
+  CheckInstall(reader, requests.install);
+  if (packages.requirement_form.empty()) {
+    parent.Conflict("requests", "needs requirement_form");
+  }
+  packages.requests = std::move(requests);
+}
+
 /// What an installer has in its jail.
 void ReadInstalling(Reader& reader, Packages& packages) {
   reader.Read("requirement_form", packages.requirement_form, Need::kOptional,
-              OneOf({"pep508", "npm"}));
+              OneOf({"pep508", "npm", "go"}));
   reader.Read("install_env", packages.install_env, CheckTemplate);
   reader.Read("pass_env", packages.pass_env, Need::kOptional, CheckNotEmpty);
   reader.Read("pass_files", packages.pass_files, Need::kOptional, CheckNotEmpty);
@@ -234,15 +260,9 @@ void ReadPackages(Reader& parent, std::optional<Packages>& out, const Limits& de
   ReadCommand(reader, "provided_check", packages.provided_check, Need::kOptional);
   reader.Read("env", packages.env, CheckTemplate);
   ReadInstalling(reader, packages);
+  ReadRequested(reader, packages);
   if (!reader.present()) return;
-  for (const char* needed : {"{requirements}", "{target}"}) {
-    const bool used = std::ranges::any_of(packages.install, [&](const std::string& word) {
-      return word.find(needed) != std::string::npos;
-    });
-    if (!used && !packages.install.empty()) {
-      reader.Conflict("install", fmt::format("does not use {}", needed));
-    }
-  }
+  CheckInstall(reader, packages.install);
   out = std::move(packages);
 }
 

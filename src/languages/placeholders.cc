@@ -7,10 +7,10 @@ namespace polybox::languages {
 namespace {
 
 // languages/README.md explains each.
-constexpr std::array<std::string_view, 15> kNames = {
-    "binary",       "executable", "root", "version_number", "entry",
-    "entry_stem",   "work",       "tmp",  "packages",       "target",
-    "requirements", "index",      "file", "warm",           "prepared",
+constexpr std::array<std::string_view, 16> kNames = {
+    "binary", "executable", "root",     "version_number", "entry",        "entry_stem",
+    "work",   "tmp",        "packages", "target",         "requirements", "index",
+    "file",   "warm",       "prepared", "preinstalled",
 };
 
 struct Match {

@@ -110,7 +110,8 @@ Status InstallSet(const Packages& packages, const Toolchain& toolchain, const st
   std::string fresh = set + ".XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr) return Error::FromErrno("make " + fresh);
   const ScopeExit remove_fresh([&] { RemoveTree(fresh); });
-  POLYBOX_RETURN_IF_ERROR(RunInstaller(packages, toolchain, fresh, options.path));
+  POLYBOX_RETURN_IF_ERROR(options.install ? options.install(fresh)
+                                          : RunInstaller(packages, toolchain, fresh, options.path));
   POLYBOX_RETURN_IF_ERROR(ReplaceFile(fresh + "/" + kStamp, SetDescription(packages, toolchain)));
   MakeReadOnly(fresh);
   return SwapIn(fresh, set);

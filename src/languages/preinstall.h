@@ -2,6 +2,7 @@
 // sees read-only.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,8 @@ struct PreinstallOptions {
   std::string packages_dir;
   /// As $PATH writes it.
   std::string path;
+  /// Fills a new directory with the packages. Null: the installer runs as we do.
+  std::function<Status(const std::string& target)> install = {};
 };
 
 enum class PreinstallOutcome {

@@ -66,6 +66,17 @@ TEST_F(Preinstalling, AnotherListOrToolchainReplacesTheSet) {
       << "nothing is left beside the set";
 }
 
+TEST_F(Preinstalling, WhoeverFillsTheSetIsTheCallersChoice) {
+  const PreinstallOptions options = {.packages_dir = dir_.path() + "/packages",
+                                     .path = "",
+                                     .install = [](const std::string& target) -> Status {
+                                       return ReplaceFile(target + "/one@1", "made elsewhere");
+                                     }};
+  EXPECT_EQ(*Preinstall(language_, toolchain_, options), PreinstallOutcome::kInstalled);
+  EXPECT_EQ(*ReadFile(File("one@1")), "made elsewhere");
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/calls"));
+}
+
 TEST_F(Preinstalling, AFailureLeavesWhatWasThere) {
   ASSERT_TRUE(Install().ok());
   language_.packages->preinstalled = {"../broken/path"};

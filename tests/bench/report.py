@@ -122,7 +122,7 @@ Every contestant runs the same programs on the same machine, in interleaved roun
 not milliseconds: a ratio is taken within each round, and stands with the range in which half of the rounds lie.
 
 - Machine: {processor}, {cores} cores, {memory} GiB; Linux {kernel}, cgroups {cgroups}; {busy:.0%} busy before it began; {date}.{warning}
-- polybox: isolation `{isolation}`{arguments}, one server for all programs, clients on the same cores as the server.
+- polybox: isolation `{isolation}`{arguments}, one server for all programs{own}, clients on the same cores as the server.
 
 | contestant | what it does |
 |---|---|
@@ -179,6 +179,8 @@ def write(outcome):
     facts = dict(outcome.facts)
     facts["warning"] = f"\n  **{warning}**" if (warning := warning_of(facts)) else ""
     facts["arguments"] = "".join(f", `{each}`" for each in facts["arguments"])
+    facts["own"] = "".join(f" (for \"{each.title}\" one with `{' '.join(each.serve)}`)"
+                           for each in outcome.programs if each.serve)
     notes = "\n".join(f"| {each.title} | {each.note} |" for each in outcome.contestants)
     page = PAGE.format(picture="benchmarks.svg", notes=notes, gap=cells(outcome, latency_cell(60)),
                        zero=cells(outcome, latency_cell(0)), rates=cells(outcome, rate_cell), promises=promises, **facts)

@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,13 +24,6 @@ import report  # noqa: E402
 import serving  # noqa: E402
 from tasks import Contestant, Program, Unfit  # noqa: E402
 
-# Of an installation that was refused: where a registry has a private address, the operator allows it.
-TO_ALLOW = re.compile(r'the setting egress-allow with \\?"([^"\\]+)')
-MOST_HOSTS = 6
-# What an installer must know of this machine to reach its registry; guests see none of it.
-FOR_INSTALLERS = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_DIR", "SSL_CERT_FILE", "UV_DEFAULT_INDEX",
-                  "UV_INDEX_URL", "UV_NATIVE_TLS")
-
 
 def table(name):
     return tomllib.loads((HERE / f"{name}.toml").read_text())[name.rstrip("s")]
@@ -40,8 +32,7 @@ def table(name):
 class Wanted:
     def __init__(self, arguments):
         flags = [word for word in arguments if word.startswith("--")]
-        self.serve = tomllib.loads((HERE / "contestants.toml").read_text())["server"]["args"]
-        self.serve += [flag.removeprefix("--serve=") for flag in flags if flag.startswith("--serve=")]
+        self.serve = [flag.removeprefix("--serve=") for flag in flags if flag.startswith("--serve=")]
         unknown = [flag for flag in flags if flag not in ("--quick", "--write") and not flag.startswith("--serve=")]
         self.write, self.effort = "--write" in flags, measure.QUICK if "--quick" in flags else measure.WHOLE
         words = {word for word in arguments if not word.startswith("--")}
@@ -64,33 +55,7 @@ def languages():
 
 
 def serve(arguments):
-    env = {name: os.environ[name] for name in FOR_INSTALLERS if name in os.environ}
-    return serving.Server(["--mode", "shell", *arguments], env=env)
-
-
-def install(arguments, programs):
-    """Installs what the programs require with a server of its own; the arguments with which that succeeds, and the cache."""
-    wanted = [program for program in programs if program.requirements]
-    cache = tempfile.TemporaryDirectory(prefix="polybox-bench-cache-")
-    arguments = [*arguments, "--cache-dir", cache.name]
-    for program in wanted:
-        for _ in range(MOST_HOSTS):
-            with serve(arguments) as server:
-                # As the measurement will ask: a set is what was asked for.
-                said = server.execute(program.code, language=program.language, requirements=program.requirements,
-                                      timeout_seconds=120)
-            if said["status"] == "success":
-                sets = pathlib.Path(cache.name, "package-sets")
-                program.packages = str(max(sets.glob("[0-9a-f]*"), key=lambda path: path.stat().st_mtime))
-                break
-            host = TO_ALLOW.search(said["stderr"])
-            if not host:
-                print(f"{program.name}: {said['stderr'][-300:]}")
-                break
-            if "--egress-allow" not in arguments:
-                arguments += ["--egress-allow", "public"]
-            arguments += ["--egress-allow", host[1]]
-    return arguments, cache
+    return serving.Server(["--mode", "shell", *arguments])
 
 
 def build(rows, folder):
@@ -138,18 +103,19 @@ def main():
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="polybox-bench-"))
         os.chmod(folder, 0o755)  # what runs as somebody else must get in
         programs = build(wanted.programs, folder)
-        arguments, cache = install(wanted.serve, programs)
-        stack.enter_context(cache)
-        server = stack.enter_context(serve(arguments))
-        facts |= {"isolation": server.health["isolation"], "arguments": wanted.serve}
-        contestants = [Contestant(row, server, folder) for row in wanted.contestants]
-        for each in contestants:
-            if each.absent():
-                print(f"{each.name} is left out: {each.absent()}")
-        contestants = [each for each in contestants if not each.absent()]
         workers = measure.Workers()
         stack.callback(workers.stop)
-        results = measure_all(workers, programs, contestants, wanted.effort)
+        for row in wanted.contestants:
+            if why := Contestant(row, None, folder).absent():
+                print(f"{row['name']} is left out: {why}")
+        results = {}
+        for arguments in dict.fromkeys(tuple(program.serve) for program in programs):
+            with serve([*wanted.serve, *arguments]) as server:
+                facts |= {"isolation": server.health["isolation"], "arguments": wanted.serve}
+                contestants = [Contestant(row, server, folder) for row in wanted.contestants]
+                contestants = [each for each in contestants if not each.absent()]
+                its = [program for program in programs if tuple(program.serve) == arguments]
+                results |= measure_all(workers, its, contestants, wanted.effort)
         outcome = report.Outcome(facts, programs, contestants, results, table("promises"))
         print(report.promises_text(outcome))
         if wanted.write:

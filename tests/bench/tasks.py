@@ -38,8 +38,7 @@ class Program:
         self.language, self.code = row["language"], row["code"].lstrip("\n")
         self.folder = pathlib.Path(folder) / self.name
         self.folder.mkdir()
-        self.requirements = row.get("requirements", [])
-        self.packages = ""
+        self.serve = row.get("serve", [])
         self.roots = language["roots"]
         self.values = {"executable": language["executable"], "root": language["root"], "folder": str(self.folder),
                        "source": str(self.folder / self.file_name(language)), "out": str(self.folder / "program")}
@@ -71,15 +70,12 @@ class Program:
         return expand(self.row.get("command", ["{out}"]), self.values)
 
     def env(self):
-        if self.requirements and not self.packages:
-            raise Unfit("its packages are not installed")
-        values = self.values | {"packages": self.packages}
-        return CLEAN | {name: expand([value], values)[0] for name, value in self.row.get("env", {}).items()}
+        return CLEAN | {name: expand([value], self.values)[0] for name, value in self.row.get("env", {}).items()}
 
     def directories(self):
         """What a jail has to show beside /usr and /etc."""
         shown = [root for root in self.roots if not root.startswith("/usr/") and root != "/usr"]
-        return [*shown, str(self.folder), *([self.packages] if self.packages else [])]
+        return [*shown, str(self.folder)]
 
     def is_right(self, output):
         if "stdout_bytes" in self.row:
@@ -154,8 +150,6 @@ def execute(contestant, program):
     body = {"language": program.language, "code": program.code}
     if program.inputs:
         body["files"] = {name: base64.b64encode(text.encode()).decode() for name, text in program.inputs.items()}
-    if program.requirements:
-        body["requirements"] = program.requirements
     return contestant.request("/execute", body, ['"exit_code":0,'])
 
 
@@ -170,8 +164,8 @@ def command(contestant, program):
 
 
 def run(contestant, program):
-    if program.requirements or len(program.inputs) > 9:
-        raise Unfit("its door takes neither packages nor so many files")
+    if len(program.inputs) > 9:
+        raise Unfit("its door does not take so many files")
     name = pathlib.Path(program.values["source"]).name
     files = [{"name": name, "content": program.code}] + [
         {"name": each, "content": text} for each, text in program.inputs.items()]

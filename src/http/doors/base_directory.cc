@@ -11,10 +11,12 @@
 
 #include <fmt/format.h>
 #include <linux/openat2.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/files.h"
+#include "sys/own_mounts.h"
 
 namespace polybox::http {
 namespace {
@@ -97,8 +99,23 @@ Result<BaseDirectory> BaseDirectory::Open(const std::string& path) {
 
 BaseDirectory::~BaseDirectory() {
   if (!private_ || !fd_.valid()) return;
+  if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);  // follows no link
+}
+
+Status BaseDirectory::KeepWithin(const exec::SpaceLimits& limits) {
+  if (!private_) {
+    POLYBOX_ASSIGN_OR_RETURN(const sys::FileSystemSize own, sys::OwnFileSystem(fd_.get()));
+    const bool small =
+        own.bytes <= limits.bytes && own.files <= static_cast<std::uint64_t>(limits.files);
+    return small ? Status() : Error(ErrorKind::kUnavailable, "its file system is larger");
+  }
+  POLYBOX_RETURN_IF_ERROR(sys::EnterOwnMounts());
+  POLYBOX_RETURN_IF_ERROR(sys::MountMemory(path_, limits.bytes, limits.files));
+  mounted_ = true;
+  POLYBOX_ASSIGN_OR_RETURN(fd_, OpenFile(path_, O_PATH | O_DIRECTORY));
+  return {};
 }
 
 Result<std::string> BaseDirectory::Read(std::string_view path, Bytes largest) const {

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
+#include "exec/space_watch.h"
 
 namespace polybox::http {
 
@@ -34,6 +35,14 @@ class BaseDirectory {
   BaseDirectory(BaseDirectory&&) noexcept = default;
   BaseDirectory& operator=(BaseDirectory&&) = delete;
   ~BaseDirectory();
+
+  /// Makes sure that the kernel keeps it within `limits`: one that is private becomes a file system
+  /// of its own, in memory, which this thread and those that it starts see; any other must be one
+  /// that is small enough. Before anything is in it. An error says why not: then it must be
+  /// watched.
+  Status KeepWithin(const exec::SpaceLimits& limits);
+  /// After KeepWithin: its files are in memory.
+  bool in_memory() const { return mounted_; }
 
   /// What is written from here on is theirs; needs root unless it is ourselves.
   void SetOwner(unsigned uid) { owner_ = uid; }
@@ -64,6 +73,7 @@ class BaseDirectory {
   std::string path_;
   UniqueFd fd_;
   bool private_ = false;
+  bool mounted_ = false;
   std::optional<unsigned> owner_;
 };
 

@@ -235,7 +235,7 @@ Status ApplyLimits(const std::map<std::string, std::int64_t>& limits, const Lang
 }  // namespace
 
 Duration TimeoutFor(std::int64_t seconds, const ExecuteOptions& options) {
-  if (seconds <= 0) return options.default_timeout;
+  if (seconds <= 0) return std::min(options.default_timeout, options.largest_timeout);
   const auto most = std::chrono::duration_cast<std::chrono::seconds>(options.largest_timeout);
   return seconds > most.count() ? options.largest_timeout : std::chrono::seconds(seconds);
 }

@@ -170,6 +170,8 @@ std::string CommandFailureOf(const exec::StepReport& step, const ResultContext& 
       return step.outcome.setup_failure;
     case End::kCancelled:
       return "it was cancelled";
+    case End::kDiskLimit:
+      return "No space left on device: " + step.ended_because;
     default:
       break;
   }
@@ -279,6 +281,8 @@ Response ExecuteFault(Fault fault) {
       return PlainText(405, "Method Not Allowed\n");
     case Fault::kBodyTooLarge:
       return ExecuteError(413, "invalid request: http: request body too large");
+    case Fault::kOverloaded:
+      return ExecuteError(503, "too many requests are being read");
     case Fault::kUnauthorized:
       return ExecuteError(401, "a valid token is required");
     case Fault::kInternal:

@@ -458,6 +458,8 @@ TEST_F(ExecuteDoorTest, FaultsAreInTheDialectsShape) {
   says(Fault::kMethodNotAllowed, 405, "text/plain; charset=utf-8", "Method Not Allowed");
   says(Fault::kBodyTooLarge, 413, "application/json",
        R"({"error":"invalid request: http: request body too large"})");
+  says(Fault::kOverloaded, 503, "application/json",
+       R"({"error":"too many requests are being read"})");
   says(Fault::kUnauthorized, 401, "application/json", R"({"error":"a valid token is required"})");
   says(Fault::kInternal, 500, "application/json", R"({"error":"internal server error"})");
 }

@@ -59,6 +59,7 @@ std::string_view StatusOf(End end) {
     case End::kSignalled:
     case End::kCpuLimit:
     case End::kOutOfMemory:
+    case End::kDiskLimit:
     case End::kCancelled:
       return "SIGNAL";
   }
@@ -150,6 +151,8 @@ Response RunFault(Fault fault) {
       return RunError("METHOD_NOT_ALLOWED");
     case Fault::kBodyTooLarge:
       return RunError("REQUEST_BODY_TOO_LARGE");
+    case Fault::kOverloaded:
+      return RunError("SERVER_BUSY");
     case Fault::kUnauthorized:
       return RunError("UNAUTHORIZED");
     case Fault::kInternal:

@@ -372,6 +372,8 @@ TEST_F(RunDoorTest, FaultsAreInTheDialectsShape) {
       R"({"code":"METHOD_NOT_ALLOWED","message":"the request method is not allowed for this resource"})");
   says(Fault::kBodyTooLarge, 413,
        R"({"code":"REQUEST_BODY_TOO_LARGE","message":"request body too large"})");
+  says(Fault::kOverloaded, 503,
+       R"({"code":"SERVER_BUSY","message":"server is busy, please retry later"})");
   says(Fault::kInternal, 500, R"({"code":"INTERNAL_ERROR","message":"internal server error"})");
   says(Fault::kUnauthorized, 401,
        R"({"code":"UNAUTHORIZED","message":"a valid token is required"})");

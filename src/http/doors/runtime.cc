@@ -1,6 +1,7 @@
 #include "http/doors/runtime.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 
@@ -32,6 +33,10 @@ Response Message(int status, std::string_view text) {
 }
 
 Response Fail(const Error& error, const std::string& intent, std::string_view not_found) {
+  if (error.system_errno() == ENOSPC || error.system_errno() == EDQUOT) {
+    // Not a 500, which clients would try again.
+    return Message(507, fmt::format("{} failed: {}", intent, error.message()));
+  }
   switch (error.kind()) {
     case ErrorKind::kInvalid:
       return Message(403, "Access denied");
@@ -74,6 +79,8 @@ Response Refused(Fault fault) {
       return Say(405, "detail", "Method Not Allowed");
     case Fault::kBodyTooLarge:
       return Say(413, "detail", "Request body too large");
+    case Fault::kOverloaded:
+      return Say(503, "detail", "too many requests are being read");
     case Fault::kUnauthorized:
       return Say(401, "detail", "a valid token is required");
     case Fault::kInternal:
@@ -102,7 +109,9 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     door.fault_prefixes = {"/download/", "/list/", "/exists/"};
     door.facts = {{"largest_upload", std::to_string(options_.largest_upload)},
                   {"largest_download", std::to_string(options_.largest_download.count())},
-                  {"most_entries", std::to_string(options_.most_entries)}};
+                  {"most_entries", std::to_string(options_.most_entries)},
+                  {"base_size", std::to_string(options_.space_limits.bytes.count())},
+                  {"base_files", std::to_string(options_.space_limits.files)}};
     return door;
   }
 
@@ -130,9 +139,21 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     if (!found.ok()) return Say(400, "detail", found.error().message());
     if (!*found) return MissingFile();
     const UploadedFile& file = **found;
-    const Status written = options_.files->Write(file.filename, file.content);
+    const Status written = Write(file);
     if (!written.ok()) return Fail(written.error(), "File upload", "");
     return Message(200, fmt::format("File '{}' uploaded successfully.", file.filename));
+  }
+
+  Status Write(const UploadedFile& file) const {
+    std::optional<exec::SpaceWatch::Reservation> room;
+    if (options_.space != nullptr) {
+      // With the directories that may have to be made.
+      const auto names = 1 + std::ranges::count(file.filename, '/');
+      POLYBOX_ASSIGN_OR_RETURN(exec::SpaceWatch::Reservation reserved,
+                               options_.space->Reserve({Bytes(file.content.size()), names, 0}));
+      room.emplace(std::move(reserved));
+    }
+    return options_.files->Write(file.filename, file.content);
   }
 
   Response Download(const Request& request) const {

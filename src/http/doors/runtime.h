@@ -36,8 +36,12 @@ class CommandRunner {
 
 struct RuntimeOptions {
   std::shared_ptr<const BaseDirectory> files;
+  /// Null where the kernel keeps the directory small enough.
+  std::shared_ptr<exec::SpaceWatch> space = nullptr;
   /// Of a command; a request may ask for less.
   Duration command_timeout = std::chrono::seconds(300);
+  /// Of the directory, for saying so.
+  exec::SpaceLimits space_limits = {Bytes::MiB(1024), 100000};
   /// How many commands run at once, for saying so.
   std::int64_t capacity = 1;
   /// The clients' own limits.

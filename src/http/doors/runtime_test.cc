@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -197,11 +198,63 @@ TEST_F(RuntimeDoorTest, ABaseThatIsMissingIsMadeAndGoesAgain) {
   EXPECT_TRUE(std::filesystem::exists(base()));
 }
 
+TEST_F(RuntimeDoorTest, AnUploadThatDoesNotFitIsRefused) {
+  options_.space = std::make_shared<exec::SpaceWatch>(options_.files->fd(),
+                                                      exec::SpaceLimits{Bytes::KiB(64), 3});
+  EXPECT_EQ(Upload("a/b", "x").first, 200);
+  EXPECT_EQ(
+      Upload("large", std::string(65U << 10U, 'x')),
+      (Answer{507, R"({"message":"File upload failed: the base directory may hold 64KiB in 3 )"
+                   R"(files: No space left on device"})"}));
+  EXPECT_EQ(Upload("c/d", "x").first, 507);
+  EXPECT_EQ(Upload("c", "x").first, 200);
+  EXPECT_FALSE(std::filesystem::exists(base() + "/large"));
+}
+
+/// On a thread of its own, whose mounts nobody else sees.
+template <typename Work>
+void InOwnThread(Work work) {
+  std::thread thread(work);
+  thread.join();
+}
+
+TEST_F(RuntimeDoorTest, APrivateBaseIsAFileSystemOfItsOwnWhereThatCanBe) {
+  InOwnThread([this] {
+    std::string path;
+    {
+      BaseDirectory made = BaseDirectory::Open(temp_.path() + "/none").value();
+      path = made.path();
+      const Status kept = made.KeepWithin({Bytes::KiB(64), 3});
+      EXPECT_EQ(made.in_memory(), kept.ok());
+      if (!kept.ok()) return;  // not root, or a host that forbids it
+      EXPECT_TRUE(made.Write("a/b", "x").ok());
+      const Status large = made.Write("large", std::string(65U << 10U, 'x'));
+      ASSERT_FALSE(large.ok());
+      EXPECT_EQ(large.error().system_errno(), ENOSPC);
+      // Nothing of it is left.
+      EXPECT_TRUE(made.Write("small", "x").ok());
+      EXPECT_EQ(made.Write("one-more", "x").error().system_errno(), ENOSPC);
+    }
+    EXPECT_FALSE(std::filesystem::exists(path));
+  });
+}
+
+TEST_F(RuntimeDoorTest, ADirectoryOfALargerFileSystemMustBeWatched) {
+  BaseDirectory there = BaseDirectory::Open(base()).value();
+  const Status kept = there.KeepWithin({Bytes::KiB(64), 3});
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().message(), "it is part of a larger file system");
+  EXPECT_FALSE(there.in_memory());
+}
+
 TEST_F(RuntimeDoorTest, FaultsAreInFastApisShape) {
   const Door door = MakeRuntimeDoor(options_);
   EXPECT_EQ(door.refuse(Fault::kMethodNotAllowed, Request()).body,
             R"({"detail":"Method Not Allowed"})");
   EXPECT_EQ(door.refuse(Fault::kBodyTooLarge, Request()).status, 413);
+  EXPECT_EQ(door.refuse(Fault::kOverloaded, Request()).status, 503);
+  EXPECT_EQ(door.refuse(Fault::kOverloaded, Request()).body,
+            R"({"detail":"too many requests are being read"})");
 }
 
 class FakeRunner : public CommandRunner {

@@ -49,6 +49,8 @@ inline std::string FaultName(Fault fault) {
       return "not found";
     case Fault::kMethodNotAllowed:
       return "method not allowed";
+    case Fault::kOverloaded:
+      return "overloaded";
     case Fault::kBodyTooLarge:
       return "body too large";
     case Fault::kUnauthorized:
@@ -60,7 +62,7 @@ inline std::string FaultName(Fault fault) {
 }
 
 inline int FaultStatus(Fault fault) {
-  constexpr int kStatuses[] = {404, 405, 413, 401, 500};
+  constexpr int kStatuses[] = {404, 405, 413, 503, 401, 500};
   return kStatuses[static_cast<int>(fault)];
 }
 

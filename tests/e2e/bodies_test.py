@@ -1,0 +1,66 @@
+"""The memory of request bodies, over HTTP: each contract refuses in its own words, and the times for a request hold."""
+import json
+import socket
+import time
+
+from serving import Server, has_serve
+
+
+class Slow:
+    """A client that sends the beginning of a body and then waits."""
+
+    def __init__(self, server, path, announced, sent):
+        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        self.socket.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {announced}\r\n\r\n".encode() + b"x" * sent)
+
+    def close(self):
+        self.socket.close()
+
+
+def ask_until_refused(server, path, size):
+    """The slow one's bytes may not have been read yet."""
+    deadline = time.monotonic() + 30
+    while True:
+        answer = server.ask({"path": path, "body": {"repeat": ["x", size]}})
+        if answer.status == 503 or time.monotonic() > deadline:
+            return answer
+        time.sleep(0.05)
+
+
+if has_serve():
+    def test_bodies_that_find_no_memory_are_refused_in_each_contracts_words(box):
+        server = Server(["--max-body-memory", "1MiB", "--request-timeout", "60s"])
+        try:
+            slow = Slow(server, "/execute", 900_000, 890_000)
+            for path, words in (("/execute", {"error": "too many requests are being read"}),
+                                ("/v1/run", {"code": "SERVER_BUSY", "message": "server is busy, please retry later"}),
+                                ("/upload", {"detail": "too many requests are being read"})):
+                answer = ask_until_refused(server, path, 500_000)
+                assert answer.status == 503, str(answer)
+                assert json.loads(answer.text) == words, str(answer)
+                assert {k.lower(): v for k, v in answer.headers.items()}["retry-after"] == "1", str(answer)
+            assert server.ask({"method": "GET", "path": "/health"}).status == 200
+            assert server.ask({"path": "/execute", "json": {"command": "echo small"}}).json()["stdout"] == "small\n"
+            slow.close()
+            deadline = time.monotonic() + 30
+            while server.ask({"path": "/upload", "body": {"repeat": ["x", 500_000]}}).status == 503:
+                assert time.monotonic() < deadline, "the memory was not given back"
+                time.sleep(0.05)
+        finally:
+            server.stop()
+
+    def test_the_times_for_a_request_are_settings(box):
+        server = Server(["--header-timeout", "1s", "--request-timeout", "2s", "--idle-timeout", "1s", "--max-timeout", "7s"])
+        try:
+            for sent, least in ((b"POST /execute HT", 0.9), (b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", 1.9)):
+                with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+                    client.sendall(sent)
+                    started = time.monotonic()
+                    assert client.recv(1000) == b"", "it was answered"
+                    assert least < time.monotonic() - started < 20
+            answer = server.ask({"path": "/execute", "json": {"code": "1", "timeout_seconds": 100}}).json()
+            assert answer["timeout_seconds"] == 7, answer
+            answer = server.ask({"path": "/execute", "json": {"code": "1"}}).json()
+            assert answer["timeout_seconds"] == 7, answer
+        finally:
+            server.stop()

@@ -1,0 +1,65 @@
+"""polybox preinstall: where its installers run."""
+import os
+
+LANGUAGE = """
+id = "probe"
+name = "Probe"
+extensions = [".probe"]
+[toolchain]
+binaries = ["bash"]
+version = ["{executable}", "--version"]
+[entry]
+file = "script.probe"
+[run]
+command = ["{executable}", "{entry}"]
+[run.limits]
+address_space = "512MiB"
+open_files = 64
+processes = 32
+[packages]
+installer = "probe"
+binaries = ["sh"]
+# What it sees of the host goes into the set.
+install = ["sh", "-c", '''
+mkdir -p "$0" && cd "$0" && echo "$@" > packages && (ls -d MARK || true) > seen 2>&1 && cat /proc/net/dev > network
+''', "{target}", "{requirements}"]
+preinstalled = ["one@1", "two@2"]
+[image]
+apt = ["bash"]
+"""
+
+
+def preinstall(box, *args):
+    mark = box.write("mark/file", "of the host")
+    box.write("languages/probe.toml", LANGUAGE.replace("MARK", str(mark)))
+    done = box.run("preinstall", "probe", "--languages-dir", box.path / "languages", *args)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.stdout == "probe: one@1 two@2 (installed)\n", done.stdout
+    made = box.path / "packages" / "probe"
+    assert (made / "packages").read_text() == "one@1 two@2\n"
+    return done, made, str(mark)
+
+
+def test_installers_of_preinstalled_packages_run_in_a_jail(box):
+    if os.geteuid() != 0:
+        raise Skip("a jail with a network of its own needs root here")
+    done, made, mark = preinstall(box)
+    assert "without a jail" not in done.stderr, done.stderr
+    assert "No such file" in (made / "seen").read_text(), "it sees the host"
+    interfaces = [line.split(":")[0].strip() for line in (made / "network").read_text().splitlines()[2:]]
+    assert interfaces == ["lo"], interfaces
+    assert (made / "packages").stat().st_mode & 0o222 == 0
+
+
+def test_without_a_jail_installers_run_as_we_do_and_that_is_said(box):
+    done, made, mark = preinstall(box, "--unjailed")
+    assert (made / "seen").read_text() == mark + "\n"
+    again = box.run("preinstall", "probe", "--languages-dir", box.path / "languages")
+    assert again.stdout == "probe: one@1 two@2 (already there)\n", again.stdout
+
+
+def test_where_the_grade_gives_no_network_installers_run_without_a_jail_and_that_is_said(box):
+    done, made, mark = preinstall(box, "--isolation=none", "--min-isolation=none")
+    assert "installers run without a jail" in done.stderr, done.stderr
+    assert "the isolation grade none has no network for installers" in done.stderr, done.stderr
+    assert (made / "seen").read_text() == mark + "\n"
