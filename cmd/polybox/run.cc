@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "command.h"
 #include "compiled.h"
+#include "egress.h"
 #include "exec/compile_step.h"
 #include "exec/jail_home.h"
 #include "exec/launch.h"
@@ -188,8 +189,17 @@ class Session {
     program.files = {{name, std::move(content), 0644}};
     program.args = *flags_.args;
     POLYBOX_ASSIGN_OR_RETURN(signals_, TakeSignals());
+    POLYBOX_ASSIGN_OR_RETURN(
+        egress_, GuestEgressFor(context_.config.settings, grade_,
+                                std::make_shared<net::EgressLedger>("guest", context_.log)));
+    installation.egress = egress_ != nullptr;
     POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, MakeSlot(installation));
     installation.places = slot.places();
+    // After the slot, so that it ends first.
+    std::unique_ptr<net::EgressProxy> proxy;
+    if (egress_ != nullptr) {
+      POLYBOX_ASSIGN_OR_RETURN(proxy, egress_->Serve(slot));
+    }
     for (const std::string& shared : slot.shared()) {
       context_.log.Warn("the guest is shown the host's own inodes", {{"what", shared}});
     }
@@ -203,6 +213,7 @@ class Session {
         return Finish(language, compile, std::nullopt);
       }
     }
+    if (proxy != nullptr) proxy->Open();
     POLYBOX_ASSIGN_OR_RETURN(StepReport run, RunProgram(slot, installation, program));
     return Finish(language, compile, std::move(run));
   }
@@ -317,6 +328,7 @@ class Session {
   const Context& context_;
   Grade grade_;
   UniqueFd signals_;
+  std::unique_ptr<exec::GuestEgress> egress_;
   std::optional<exec::JailHome> home_;
   std::unique_ptr<exec::Preparer> preparer_;
   jail::RunLimits limits_;
@@ -371,6 +383,7 @@ Subcommand RunCommand() {
         const Result<int> code = Run(flags, context);
         if (code.ok()) return *code;
         context.err.PrintLine("polybox: " + code.error().message());
+        if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
         return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
       }};
 }

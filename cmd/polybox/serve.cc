@@ -12,6 +12,7 @@
 #include "build_info.h"
 #include "command.h"
 #include "compiled.h"
+#include "egress.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
 #include "exec/package_source.h"
@@ -89,6 +90,21 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
                                                                        : item.substr(equals + 1));
   }
   return preloads;
+}
+
+/// What is written down about the networks of jails.
+struct Ledgers {
+  explicit Ledgers(const log::Logger& log)
+      : installers(std::make_shared<net::EgressLedger>("installer", log)),
+        guests(std::make_shared<net::EgressLedger>("guest", log)) {}
+
+  std::shared_ptr<net::EgressLedger> installers;
+  std::shared_ptr<net::EgressLedger> guests;
+};
+
+exec::PackageSourceOptions WithLedger(exec::PackageSourceOptions options, const Ledgers& ledgers) {
+  options.ledger = ledgers.installers;
+  return options;
 }
 
 /// The ids of the languages that the setting names.
@@ -218,18 +234,17 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
 
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
-  if (!settings.guest_egress.empty()) {
-    // Better than a server whose guests silently have no network.
-    return Error(ErrorKind::kInvalid, "guest-egress: guests cannot be given a network yet")
-        .WithFix("leave it out");
-  }
   // Both before anything may start threads.
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
+  const Ledgers ledgers(context.log);
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::GuestEgress> guest_egress,
+                           GuestEgressFor(settings, grade, ledgers.guests));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
-  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::PackageSource> packages,
-                           exec::MakePackageSource(parts.home, PackagesOf(settings), context.log));
+  POLYBOX_ASSIGN_OR_RETURN(
+      const std::unique_ptr<exec::PackageSource> packages,
+      exec::MakePackageSource(parts.home, WithLedger(PackagesOf(settings), ledgers), context.log));
   const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
   if (compiled != nullptr) compiled->CleanUp();
   const std::unique_ptr<exec::Preparer> preparer =
@@ -237,6 +252,11 @@ Result<int> Serve(const Context& context) {
   exec::EngineOptions options;
   options.lanes = parts.lanes;
   options.packages = packages.get();
+  options.guest_egress = guest_egress.get();
+  if (guest_egress != nullptr) {
+    context.log.Info("guests may reach hosts",
+                     {{"hosts", fmt::format("{}", fmt::join(settings.guest_egress, ","))}});
+  }
   POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
@@ -253,6 +273,7 @@ Result<int> Serve(const Context& context) {
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, std::move(options));
+  ShowEgress(metrics, {ledgers.installers, ledgers.guests});
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);

@@ -92,6 +92,16 @@ const std::vector<Setting> kRows = {
      .scope = Scope::kEverywhere,
      .doc = "Where compiled programs are kept; whoever can write there decides what others run",
      .default_doc = "compiled in `cache-dir`"},
+    {.key = "guest-egress",
+     .member = &Settings::guest_egress,
+     .scope = Scope::kEverywhere,
+     .doc = "Host that programs may reach, through a proxy that HTTPS_PROXY names, written as in "
+            "`egress-allow`; an address that is not public must stand in the list itself, whatever "
+            "name leads there; may be given several times",
+     .default_doc = "none: programs have no network at all",
+     .item = "HOST",
+     .separator = ',',
+     .check = CheckEgressHost},
     {.key = "listen",
      .member = &Settings::listen,
      .scope = Scope::kServer,
@@ -240,15 +250,6 @@ const std::vector<Setting> kRows = {
          "Host that package installers may reach, as HOST, *.SUFFIX or one of them with :PORT (443 "
          "otherwise), or the word public for port 443 of every public address; may be given "
          "several times",
-     .item = "HOST",
-     .separator = ',',
-     .check = CheckEgressHost},
-    {.key = "guest-egress",
-     .member = &Settings::guest_egress,
-     .scope = Scope::kServer,
-     .doc = "Host that programs may reach, through a proxy that HTTPS_PROXY names, written as in "
-            "`egress-allow`; may be given several times",
-     .default_doc = "none",
      .item = "HOST",
      .separator = ',',
      .check = CheckEgressHost},

@@ -29,6 +29,7 @@ struct Settings {
   std::string compile_cache = "on";
   Bytes compile_cache_size = Bytes::MiB(1024);
   std::string compile_cache_dir;
+  std::vector<std::string> guest_egress;
 
   std::string listen = "127.0.0.1:8080";
   std::int64_t port = 0;
@@ -56,7 +57,6 @@ struct Settings {
   std::vector<std::string> requirements_for;
   Bytes package_cache_size = Bytes::MiB(2048);
   std::vector<std::string> egress_allow = {"public"};
-  std::vector<std::string> guest_egress;
   std::string output_dir = "output";
   std::string base_dir = "/app";
   /// A pod's work directory usually gets as much; a project with its node_modules fits.

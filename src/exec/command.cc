@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "exec/launch.h"
 #include "sys/command.h"
 
 namespace polybox::exec {
@@ -71,6 +72,7 @@ std::string ShownAt(const CommandPlace& place, jail::Grade grade) {
 jail::Spec CommandSpec(const CommandPlace& place, const Catalog& catalog, jail::Grade grade) {
   jail::Spec spec = jail::HostSpec();
   spec.grade = grade;
+  spec.egress = place.egress;
   for (const Installation& installation : catalog.available()) {
     for (const std::string& root : installation.toolchain.roots) jail::ShowPath(spec, root);
   }
@@ -97,6 +99,11 @@ jail::RunRequest CommandRun(const CommandPlace& place, const Catalog& catalog, j
   }
   run.directory = ShownAt(place, grade);
   run.env = {"PATH=" + path, "HOME=" + run.directory, "LANG=C.UTF-8"};
+  if (place.egress) {
+    for (const auto& [name, value] : EgressEnvironment()) {
+      run.env.push_back(fmt::format("{}={}", name, value));
+    }
+  }
   run.limits = CommandLimits();
   run.limits.memory = Bytes(run.limits.memory.count() + place.in_memory.count());
   return run;

@@ -24,6 +24,8 @@ struct CommandPlace {
   /// What its files may take of the memory that commands have; 0 when they are on a disk. Whoever
   /// writes one is charged for it, and stays so, so commands may have that much more.
   Bytes in_memory = {};
+  /// As for the guests of an Installation.
+  bool egress = false;
 };
 
 /// Makes `directory` (borrowed, a descriptor of it) fit for commands: root's own becomes that of a

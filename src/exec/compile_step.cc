@@ -98,10 +98,8 @@ class Step {
 }  // namespace
 
 Result<Compiled> CompileIn(jail::Slot& slot, CompileCache* cache, const CompileJob& job) {
-  // Without namespaces every slot has paths of its own, which compilers write into what they make;
-  // and what a network says can change.
-  const bool cacheable =
-      cache != nullptr && jail::HasNamespaces(job.sight.grade) && !job.sight.installation.egress;
+  // Without namespaces every slot has paths of its own, which compilers write into what they make.
+  const bool cacheable = cache != nullptr && jail::HasNamespaces(job.sight.grade);
   std::optional<std::string> key = cacheable ? CompileKey(job.sight) : std::nullopt;
   if (key) return Step(slot, *cache, job, *std::move(key)).Run();
   POLYBOX_RETURN_IF_ERROR(slot.PutFiles(job.sight.files));

@@ -47,20 +47,28 @@ Refusal Refused(RefusalKind kind, std::string message) {
   return {.kind = kind, .message = std::move(message)};
 }
 
+/// Commands have the network that all guests have.
+EngineOptions WithCommandsAsGuests(EngineOptions options) {
+  if (options.commands) options.commands->egress = options.guest_egress != nullptr;
+  return options;
+}
+
 class Engine final : public Executor, public std::enable_shared_from_this<Engine> {
  public:
   Engine(const Catalog& catalog, const JailHome& home, EngineOptions options)
       : catalog_(catalog),
         home_(home),
-        options_(std::move(options)),
+        options_(WithCommandsAsGuests(std::move(options))),
         admission_(options_.lanes),
-        pool_(home, {.most = Places(),
-                     .memory = options_.idle_memory,
-                     .kept_key = KeptKey(),
-                     .kept = options_.kept,
-                     .on_shared = options_.on_shared}) {
+        pool_(home,
+              {.most = Places(),
+               .memory = options_.idle_memory,
+               .kept_key = KeptKey(),
+               .kept = options_.kept,
+               .on_shared = options_.on_shared},
+              options_.guest_egress) {
     for (const Installation& known : catalog.available()) {
-      installations_.emplace(known.language.id, WithWarmStart(known));
+      installations_.emplace(known.language.id, WithWarmStart(WithEgress(known)));
     }
     // One more than can run: a slot is made ready for the next while its successor already runs.
     for (std::size_t i = 0; i <= Places(); ++i) {
@@ -146,6 +154,11 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   Answer RunCommand(Job& job, Place& place, Report report);
   Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
                    Report report, const Work& work);
+  /// `known` with the network that the operator gives to guests.
+  Installation WithEgress(Installation known) const {
+    known.egress = options_.guest_egress != nullptr;
+    return known;
+  }
   /// `known` with the interpreter that its slots start ahead.
   Installation WithWarmStart(const Installation& known) const;
 
@@ -349,7 +362,7 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
     report.install_failure = set.error().message();
     return report;
   }
-  Installation with_set = known;
+  Installation with_set = WithEgress(known);
   with_set.packages = set->directory;
   with_set.requested = true;
   const bool has_both = RequestsOf(with_set) != nullptr && jail::HasNamespaces(home_.grade()) &&
@@ -408,7 +421,7 @@ Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeS
   Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
   if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
   place.lease = std::move(taken).value();
-  Session session(job.request, options_.compile_cache);
+  Session session(job.request, options_.compile_cache, place.lease->egress.get());
   {
     const std::lock_guard lock(mutex_);
     job.session = &session;
@@ -419,6 +432,10 @@ Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeS
     const std::lock_guard lock(mutex_);
     job.session = nullptr;
   }
+  // Whoever hears of the end can rely on it: no connection of the session is left. To end a proxy
+  // takes a moment; one that had no visitors can wait until the answer is out.
+  std::unique_ptr<net::EgressProxy>& egress = place.lease->egress;
+  if (egress != nullptr && !egress->Close()) egress.reset();
   if (!status.ok() && status.error().kind() == ErrorKind::kInvalid) {
     return Refused(RefusalKind::kInvalid, status.error().message());
   }

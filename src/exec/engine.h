@@ -14,6 +14,7 @@
 #include "exec/catalog.h"
 #include "exec/command.h"
 #include "exec/compile_cache.h"
+#include "exec/guest_egress.h"
 #include "exec/jail_home.h"
 #include "exec/preparer.h"
 #include "exec/request.h"
@@ -106,6 +107,8 @@ struct EngineOptions {
   std::size_t kept = 0;
   /// What waiting slots may hold together.
   Bytes idle_memory = Bytes::MiB(512);
+  /// Null: guests have no network. Must outlive the engine; only where there are namespaces.
+  const GuestEgress* guest_egress = nullptr;
   /// The ids of languages whose requirements are installed though they are ignored by default.
   std::set<std::string> requirements_for = {};
   /// Null: requirements are refused. Must outlive the engine.

@@ -152,23 +152,9 @@ class JailInstaller::Number {
 };
 
 JailInstaller::JailInstaller(const JailHome& home, JailInstallerOptions options,
-                             const log::Logger& log)
-    : home_(home), options_(std::move(options)), log_(log) {
+                             std::shared_ptr<net::EgressLedger> ledger)
+    : home_(home), options_(std::move(options)), ledger_(std::move(ledger)) {
   for (unsigned i = 0; i < options_.at_once; ++i) free_.insert(options_.first_slot + i);
-}
-
-net::EgressCounters JailInstaller::egress() const {
-  const std::lock_guard lock(mutex_);
-  return egress_;
-}
-
-void JailInstaller::Count(const net::EgressCounters& counters) {
-  const std::lock_guard lock(mutex_);
-  egress_.tunnels += counters.tunnels;
-  egress_.refused += counters.refused;
-  egress_.failed += counters.failed;
-  egress_.bytes_out += counters.bytes_out;
-  egress_.bytes_in += counters.bytes_in;
 }
 
 std::string JailInstaller::Identity(const Installation& installation) const {
@@ -308,7 +294,7 @@ Result<InstallOutcome> JailInstaller::RunIn(const Prepared& prepared, const Inst
       net::EgressProxy::Start(
           slot.TakeEgress(),
           {.policy = options_.policy, .upstream = options_.upstream, .limits = options_.egress},
-          log_.With({{"language", job.installation.language.id}})));
+          ledger_));
   Tail said;
   const auto listen = [&](std::string_view text) { said.Append(text); };
   std::atomic<bool> cancelled = false;
@@ -324,7 +310,6 @@ Result<InstallOutcome> JailInstaller::RunIn(const Prepared& prepared, const Inst
   POLYBOX_ASSIGN_OR_RETURN(const jail::Outcome ended,
                            RunWithStreams(slot, prepared.request, streams));
   InstallOutcome outcome = FromRun(ended, said.text(), prepared.request.limits.memory);
-  Count(proxy->counters());
   if (!outcome.failure.empty()) {
     for (const net::Refused& refused : proxy->refused()) {
       outcome.output += "\npolybox: " + net::Explain(refused, options_.policy.setting());

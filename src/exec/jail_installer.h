@@ -6,15 +6,16 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 
-#include "base/log.h"
 #include "exec/installer.h"
 #include "exec/jail_home.h"
 #include "jail/spec.h"
 #include "languages/placeholders.h"
+#include "net/egress_ledger.h"
 #include "net/egress_policy.h"
 #include "net/egress_proxy.h"
 #include "net/upstream.h"
@@ -43,14 +44,13 @@ struct JailInstallerOptions {
 class JailInstaller : public Installer {
  public:
   /// `home` must outlive it.
-  JailInstaller(const JailHome& home, JailInstallerOptions options, const log::Logger& log);
+  JailInstaller(const JailHome& home, JailInstallerOptions options,
+                std::shared_ptr<net::EgressLedger> ledger);
 
   /// Grades without namespaces have no network that could be watched: there nothing is installed,
   /// and the failure says so.
   Result<InstallOutcome> Install(const InstallJob& job, const std::string& target) override;
   std::string Identity(const Installation& installation) const override;
-  /// Of all jails so far.
-  net::EgressCounters egress() const;
 
  private:
   struct Prepared;
@@ -66,15 +66,13 @@ class JailInstaller : public Installer {
                              const languages::Placeholders& values, jail::Spec& spec) const;
   Result<InstallOutcome> RunIn(const Prepared& prepared, const InstallJob& job,
                                const std::string& target, unsigned number);
-  void Count(const net::EgressCounters& counters);
 
   const JailHome& home_;
   JailInstallerOptions options_;
-  log::Logger log_;
+  std::shared_ptr<net::EgressLedger> ledger_;
   mutable std::mutex mutex_;
   std::condition_variable_any freed_;
   std::set<unsigned> free_;
-  net::EgressCounters egress_;
 };
 
 }  // namespace polybox::exec

@@ -53,7 +53,7 @@ class Installing : public ::testing::Test {
                           .upstream = net::Upstream::FromEnvironment(Variable).value(),
                           .path = path.empty() ? Variable("PATH") : path,
                           .variable = Variable},
-                         log_);
+                         ledger_);
   }
 
   /// Installs with the default policy. Where the registries have private addresses, what was
@@ -103,6 +103,8 @@ class Installing : public ::testing::Test {
   testing::TempDir dir_;
   std::ostringstream lines_;
   log::Logger log_ = log::Logger::ToStream(lines_, {});
+  std::shared_ptr<net::EgressLedger> ledger_ =
+      std::make_shared<net::EgressLedger>("installer", log_);
   std::optional<JailHome> home_;
   std::optional<languages::Registry> registry_;
   languages::Toolchains toolchains_;
@@ -148,8 +150,8 @@ TEST_F(Installing, AHostThatIsNotOnTheListIsRefusedAndTheErrorSaysHowToAllowIt) 
   ASSERT_TRUE(provision->failure.has_value());
   EXPECT_TRUE(provision->failure->starts_with("exit status ")) << *provision->failure;
   EXPECT_NE(HostToAllow(*provision->failure), "") << *provision->failure;
-  EXPECT_GT(installer.egress().refused, 0U);
-  EXPECT_EQ(installer.egress().tunnels, 0U);
+  EXPECT_GT(ledger_->counters()[net::EgressOutcome::kNotListed], 0U);
+  EXPECT_EQ(ledger_->counters()[net::EgressOutcome::kOpened], 0U);
   EXPECT_NE(lines_.str().find("refused a host to a jail"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(dir_.path() + "/sets")) << "nothing is left";
 }
@@ -177,7 +179,7 @@ TEST_F(Installing, IndexAndScriptsMakeADifference) {
          .scripts = scripts,
          .path = "",
          .variable = [&](const std::string& name) { return environment[name]; }},
-        log_);
+        ledger_);
     return installer.Identity(node);
   };
   const std::string plain = identity("", false);
@@ -201,7 +203,7 @@ TEST_F(Installing, AnIndexAndTheScriptsSettingReachTheInstaller) {
                              .scripts = scripts,
                              .path = Variable("PATH"),
                              .variable = Variable},
-                            log_);
+                            ledger_);
     const testing::TempDir target;
     const auto outcome = installer.Install(
         {{language, node.toolchain, ""}, {"a", "b"}, std::chrono::seconds(10)}, target.path());
@@ -263,7 +265,9 @@ TEST_F(Installing, AnInstallerHasNoWayOutButTheProxy) {
   EXPECT_EQ(outcome->failure, "");
   EXPECT_EQ(outcome->output,
             "HTTPS_PROXY=http://127.0.0.1:3128\nHTTP_PROXY=http://127.0.0.1:3128\n"
-            "http_proxy=http://127.0.0.1:3128\nhttps_proxy=http://127.0.0.1:3128\n");
+            "NO_PROXY=localhost,127.0.0.1,::1\n"
+            "http_proxy=http://127.0.0.1:3128\nhttps_proxy=http://127.0.0.1:3128\n"
+            "no_proxy=localhost,127.0.0.1,::1\n");
 }
 
 TEST_F(Installing, TheEngineGetsASetOnceAndAFailureInTheInstallersWords) {
@@ -294,7 +298,7 @@ TEST_F(Installing, TheEngineGetsASetOnceAndAFailureInTheInstallersWords) {
 TEST_F(Installing, WithoutNamespacesNothingIsInstalledAndTheFailureSaysWhy) {
   auto bare = JailHome::Make(jail::Grade::kNone);
   ASSERT_TRUE(bare.ok()) << bare.error().message();
-  JailInstaller installer(*bare, {.policy = {}, .path = "", .variable = Variable}, log_);
+  JailInstaller installer(*bare, {.policy = {}, .path = "", .variable = Variable}, ledger_);
   const testing::TempDir target;
   const auto outcome =
       installer.Install({Of("python"), {"six"}, std::chrono::seconds(5)}, target.path());

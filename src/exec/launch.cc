@@ -67,7 +67,8 @@ languages::Env Environment(const Installation& installation, const languages::St
   env["HOME"] = installation.places.work;
   // Programs know the other name by themselves.
   if (installation.places.tmp != jail::Places().tmp) env["TMPDIR"] = installation.places.tmp;
-  if (installation.egress) env.merge(EgressEnvironment());
+  const bool is_run = &step == &installation.language.run;
+  if (installation.egress && is_run) env.merge(EgressEnvironment());
   return env;
 }
 
@@ -146,6 +147,8 @@ languages::Env EgressEnvironment() {
   for (const char* name : {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"}) {
     env[name] = proxy;
   }
+  // What a program serves to itself.
+  for (const char* name : {"NO_PROXY", "no_proxy"}) env[name] = "localhost,127.0.0.1,::1";
   return env;
 }
 

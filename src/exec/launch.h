@@ -33,7 +33,8 @@ struct Installation {
   jail::Places places = {};
   /// The interpreter that its slots start ahead; of kind kNone for none.
   jail::Warm warm = {};
-  /// Its guests get the egress proxy, with an operator's list of hosts: see net/egress_proxy.h.
+  /// Its programs get the egress proxy, with an operator's list of hosts: see guest_egress.h. Not
+  /// so its compile step, whose result is kept: it must not depend on what a network says.
   bool egress = false;
   /// The directory on the host of what its compile step finds ready; "" when there is none.
   std::string prepared = {};

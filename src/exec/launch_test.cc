@@ -100,7 +100,24 @@ TEST(Launch, OnlyAGuestThatMayReachSomeoneIsToldOfTheProxy) {
   EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 0);
   installation.egress = true;
   EXPECT_TRUE(SpecFor(installation, jail::Grade::kFull).egress);
-  EXPECT_EQ(std::ranges::count(env(), "HTTPS_PROXY=http://127.0.0.1:3128"), 1);
+  for (const char* variable :
+       {"HTTPS_PROXY=http://127.0.0.1:3128", "https_proxy=http://127.0.0.1:3128",
+        "HTTP_PROXY=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128",
+        "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1"}) {
+    EXPECT_EQ(std::ranges::count(env(), variable), 1) << variable;
+  }
+}
+
+TEST(Launch, ACompileStepIsNotToldOfTheProxy) {
+  const languages::Toolchain toolchain = SampleToolchain();
+  Installation go{*Builtin().Find("go"), toolchain, ""};
+  go.egress = true;
+  const auto compile = RequestFor(go, *go.language.compile, {{{"a.go", "", 0644}}, {}});
+  ASSERT_TRUE(compile.ok());
+  for (const std::string& variable : compile->env) {
+    EXPECT_EQ(variable.find("PROXY="), variable.find("GOPROXY=") == 0 ? 2U : std::string::npos)
+        << variable;
+  }
 }
 
 TEST(Launch, AProgramsOwnPackagesTakeThePlaceOfTheSet) {

@@ -8,8 +8,9 @@ namespace {
 
 class JailPackageSource : public PackageSource {
  public:
-  JailPackageSource(const JailHome& home, JailInstallerOptions options, const log::Logger& log)
-      : installer_(home, std::move(options), log) {}
+  JailPackageSource(const JailHome& home, JailInstallerOptions options,
+                    std::shared_ptr<net::EgressLedger> ledger)
+      : installer_(home, std::move(options), std::move(ledger)) {}
 
   Status Open(PackageStoreOptions options, const log::Logger& log) {
     POLYBOX_ASSIGN_OR_RETURN(store_, PackageStore::Open(std::move(options), installer_, log));
@@ -47,6 +48,11 @@ Result<JailInstallerOptions> InstallerOptions(const PackageSourceOptions& option
   return installing;
 }
 
+std::shared_ptr<net::EgressLedger> LedgerOf(const PackageSourceOptions& options,
+                                            const log::Logger& log) {
+  return options.ledger ? options.ledger : std::make_shared<net::EgressLedger>("installer", log);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Installer>> MakeJailInstaller(const JailHome& home,
@@ -54,14 +60,15 @@ Result<std::unique_ptr<Installer>> MakeJailInstaller(const JailHome& home,
                                                      const log::Logger& log) {
   POLYBOX_ASSIGN_OR_RETURN(JailInstallerOptions installing, InstallerOptions(options));
   return std::unique_ptr<Installer>(
-      std::make_unique<JailInstaller>(home, std::move(installing), log));
+      std::make_unique<JailInstaller>(home, std::move(installing), LedgerOf(options, log)));
 }
 
 Result<std::unique_ptr<PackageSource>> MakePackageSource(const JailHome& home,
                                                          PackageSourceOptions options,
                                                          const log::Logger& log) {
   POLYBOX_ASSIGN_OR_RETURN(JailInstallerOptions installing, InstallerOptions(options));
-  auto source = std::make_unique<JailPackageSource>(home, std::move(installing), log);
+  auto source =
+      std::make_unique<JailPackageSource>(home, std::move(installing), LedgerOf(options, log));
   POLYBOX_RETURN_IF_ERROR(
       source->Open({.directory = std::move(options.directory), .size = options.size}, log));
   return std::unique_ptr<PackageSource>(std::move(source));

@@ -13,6 +13,7 @@
 #include "exec/engine.h"
 #include "exec/installer.h"
 #include "exec/jail_home.h"
+#include "net/egress_ledger.h"
 
 namespace polybox::exec {
 
@@ -32,6 +33,8 @@ struct PackageSourceOptions {
   /// Of our own environment, "" for what is not set: PATH, a company's proxy, and what language
   /// files pass on to installers.
   std::function<std::string(const std::string&)> variable;
+  /// Where it is written down what installers ask for; null for nowhere but the log.
+  std::shared_ptr<net::EgressLedger> ledger = nullptr;
 };
 
 /// Installs as the sets of requests are, into any directory. `home` must outlive it.

@@ -33,6 +33,12 @@ unsigned SlotPool::TakeNumber() {
   return number;
 }
 
+Status SlotPool::ServeEgress(Lease& lease) const {
+  if (egress_ == nullptr) return {};
+  POLYBOX_ASSIGN_OR_RETURN(lease.egress, egress_->Serve(*lease.slot));
+  return {};
+}
+
 Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
                                                         const MakeSpec& spec) {
   while (std::unique_ptr<Lease> idle = TakeIdle(key)) {
@@ -49,6 +55,11 @@ Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
   }
   lease->slot.emplace(std::move(slot).value());
   TellShared(*lease->slot);
+  const Status served = ServeEgress(*lease);
+  if (!served.ok()) {
+    Drop(std::move(lease));
+    return served.error();
+  }
   return lease;
 }
 
@@ -101,7 +112,9 @@ std::unique_ptr<SlotPool::Lease> SlotPool::TakeSurplus() {
 }
 
 void SlotPool::Give(std::unique_ptr<Lease> lease) {
-  if (!lease->slot->Reset().ok()) return Drop(std::move(lease));
+  // Its connections end before there is a new network for the next.
+  lease->egress.reset();
+  if (!lease->slot->Reset().ok() || !ServeEgress(*lease).ok()) return Drop(std::move(lease));
   if (lease->returns++ % kMeasureEvery < kMeasures) lease->memory = lease->slot->WaitingMemory();
   std::vector<std::unique_ptr<Lease>> surplus;
   {

@@ -12,7 +12,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "exec/guest_egress.h"
 #include "exec/jail_home.h"
+#include "net/egress_proxy.h"
 
 namespace polybox::exec {
 
@@ -30,8 +32,10 @@ class SlotPool {
     std::function<void(const std::string&)> on_shared = {};
   };
 
-  /// `home` must outlive the pool.
-  SlotPool(const JailHome& home, Limits limits) : home_(home), limits_(std::move(limits)) {}
+  /// `home` must outlive the pool, and so must `egress`: who serves the slots that have a network;
+  /// null when none has.
+  SlotPool(const JailHome& home, Limits limits, const GuestEgress* egress = nullptr)
+      : home_(home), limits_(std::move(limits)), egress_(egress) {}
 
   struct Lease {
     /// Slots with the same key show the same.
@@ -40,6 +44,8 @@ class SlotPool {
     /// What it shows stays there for as long as this does; null for what stays anyway.
     std::shared_ptr<void> shown;
     std::optional<jail::Slot> slot;
+    /// The network of its next session, or of this one; null for none. Ends before the slot.
+    std::unique_ptr<net::EgressProxy> egress = nullptr;
     /// What it holds while it waits.
     Bytes memory = {};
     /// How often it has come back.
@@ -68,6 +74,8 @@ class SlotPool {
   /// The one that was used last; null when none waits.
   std::unique_ptr<Lease> TakeIdle(const std::string& key);
   unsigned TakeNumber();
+  /// Ahead of the session, off the request's path.
+  Status ServeEgress(Lease& lease) const;
   void TellShared(const jail::Slot& slot);
   /// These with the mutex held.
   std::size_t CountIdle(const std::string& key) const;
@@ -78,6 +86,7 @@ class SlotPool {
 
   const JailHome& home_;
   const Limits limits_;
+  const GuestEgress* egress_;
   std::mutex mutex_;
   /// The longest-waiting first.
   std::list<Idle> idle_;

@@ -125,6 +125,7 @@ Result<bool> Preparer::Fill(const Installation& installation, const std::string&
   const languages::Limits& limits = installation.language.compile->prepare->limits;
   jail::Spec spec = SpecFor(installation, home_.grade());
   spec.warm = {};
+  spec.egress = false;
   spec.scratch = limits.disk;
   spec.scratch_inodes = static_cast<std::uint64_t>(limits.inodes);
   POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest request, PreparationFor(installation));

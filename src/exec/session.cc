@@ -127,6 +127,8 @@ Result<jail::Outcome> Session::RunIn(jail::Slot& slot, StepKind kind, const Step
 }
 
 Result<StepReport> Session::Perform(jail::Slot& slot, StepKind kind, const Step& step) {
+  // Whatever compiled it is gone by now.
+  if (kind == StepKind::kRun && egress_ != nullptr) egress_->Open();
   Recorder recorder(request_, kind, step.output);
   StepReport report;
   POLYBOX_ASSIGN_OR_RETURN(report.outcome, RunIn(slot, kind, step, recorder.listener()));

@@ -12,14 +12,16 @@
 #include "exec/request.h"
 #include "exec/space_watch.h"
 #include "jail/slot.h"
+#include "net/egress_proxy.h"
 
 namespace polybox::exec {
 
 class Session {
  public:
-  /// Both borrowed; the cache may be null.
-  explicit Session(const Request& request, CompileCache* cache = nullptr)
-      : request_(request), cache_(cache) {}
+  /// All borrowed; the cache and the network of the slot may be null.
+  explicit Session(const Request& request, CompileCache* cache = nullptr,
+                   net::EgressProxy* egress = nullptr)
+      : request_(request), cache_(cache), egress_(egress) {}
 
   /// Fills in compile, run and artifacts. An error of kind kInvalid is the request's fault; any
   /// other means that the slot is broken.
@@ -47,6 +49,7 @@ class Session {
 
   const Request& request_;
   CompileCache* cache_;
+  net::EgressProxy* egress_;
   std::stop_source stop_;
   std::mutex mutex_;
   /// While a step runs.

@@ -12,8 +12,9 @@ std::string ComplaintAboutEntry(const std::string& entry) {
 }
 
 Result<EgressPolicy> EgressPolicy::Make(const std::vector<std::string>& entries,
-                                        std::string setting) {
+                                        std::string setting, Inside inside) {
   EgressPolicy policy;
+  policy.inside_ = inside;
   policy.setting_ = std::move(setting);
   for (const std::string& entry : entries) {
     if (entry == kPublicHosts) {
@@ -37,12 +38,21 @@ EgressPolicy::Reach EgressPolicy::ForHost(const HostPort& target) const {
   Reach best = Reach::kNowhere;
   for (const Rule& rule : rules_) {
     if (rule.port != target.port) continue;
-    if (rule.host == target.host) return Reach::kAnyAddress;
+    if (rule.host == target.host) {
+      if (target.is_address || inside_ == Inside::kOfNamedHosts) return Reach::kAnyAddress;
+      best = Reach::kPublicAddress;
+    }
     const bool under_suffix =
         rule.is_suffix && !target.is_address && target.host.ends_with(rule.host);
     if (rule.host.empty() || under_suffix) best = Reach::kPublicAddress;
   }
   return best;
+}
+
+bool EgressPolicy::Allows(Reach reach, const Address& address, std::uint16_t port) const {
+  if (reach == Reach::kAnyAddress) return true;
+  if (reach == Reach::kNowhere) return false;
+  return IsPublic(address) || ForHost({ToText(address), port, true}) == Reach::kAnyAddress;
 }
 
 }  // namespace polybox::net

@@ -21,12 +21,22 @@ class EgressPolicy {
     kAnyAddress,     ///< The operator named this very host, wherever it is.
   };
 
+  /// Which addresses that are not public a jail can reach. Whoever owns a name could point it
+  /// anywhere, so never those of a name under a suffix.
+  enum class Inside {
+    kOfNamedHosts,     ///< Those of a host that is named in full: an index in the own network.
+    kNamedThemselves,  ///< Those that stand in the list: for code that nobody has read.
+  };
+
   /// Each entry is "public", HOST, *.SUFFIX (not SUFFIX itself) or one of the two with :PORT; 443
-  /// without. Only a host that is named in full may have an address that is not public: whoever
-  /// owns a name under a suffix could point it anywhere. `setting` is named in refusals.
-  static Result<EgressPolicy> Make(const std::vector<std::string>& entries, std::string setting);
+  /// without. `setting` is named in refusals.
+  static Result<EgressPolicy> Make(const std::vector<std::string>& entries, std::string setting,
+                                   Inside inside = Inside::kOfNamedHosts);
 
   Reach ForHost(const HostPort& target) const;
+  /// Whether a host of this reach may be reached at this address.
+  bool Allows(Reach reach, const Address& address, std::uint16_t port) const;
+  Inside inside() const { return inside_; }
   const std::string& setting() const { return setting_; }
   bool empty() const { return rules_.empty(); }
 
@@ -40,6 +50,7 @@ class EgressPolicy {
 
   std::vector<Rule> rules_;
   std::string setting_;
+  Inside inside_ = Inside::kOfNamedHosts;
 };
 
 /// For settings: what is wrong with an entry, "" when nothing is.

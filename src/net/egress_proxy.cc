@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <poll.h>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -31,6 +32,10 @@ std::string Answer(int status, std::string_view reason, std::string_view text) {
       status, reason, text.size(), text);
 }
 
+std::string Bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
 /// The target of `CONNECT host:port HTTP/1.1`.
 std::optional<std::string> ConnectTarget(std::string_view header) {
   constexpr std::string_view kMethod = "CONNECT ";
@@ -42,149 +47,202 @@ std::optional<std::string> ConnectTarget(std::string_view header) {
   return std::string(line.substr(kMethod.size(), end - kMethod.size()));
 }
 
+/// So many in each second.
+class Pace {
+ public:
+  explicit Pace(int most) : most_(most) {}
+  void Count() { ++count_; }
+  bool IsTooFast() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - begin_ >= std::chrono::seconds(1)) {
+      begin_ = now;
+      count_ = 0;
+    }
+    return count_ >= most_;
+  }
+
+ private:
+  const int most_;
+  int count_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 std::string Explain(const Refused& refused, const std::string& setting) {
-  const std::string host =
-      refused.host.find(':') == std::string::npos ? refused.host : "[" + refused.host + "]";
+  const std::string host = Bracketed(refused.host);
   const std::string entry = refused.port == 443 ? host : fmt::format("{}:{}", host, refused.port);
-  return fmt::format("{}:{} may not be reached: {}; the setting {} with \"{}\" would allow it",
-                     host, refused.port, refused.why, setting, entry);
+  const std::string allow =
+      refused.address.empty() ? fmt::format("\"{}\"", entry) : "its address, which the log has,";
+  return fmt::format("{}:{} may not be reached: {}; the setting {} with {} would allow it", host,
+                     refused.port, refused.why, setting, allow);
 }
 
 struct EgressProxy::State {
+  /// Where the way to a host led.
+  struct Reached {
+    EgressOutcome outcome = EgressOutcome::kUnreachable;
+    /// What the client is told, unless there is a tunnel.
+    std::string answer;
+    UniqueFd server = {};
+    /// What the server has said already.
+    std::string first_words = {};
+  };
+
   struct Connection {
     std::atomic<bool> done = false;
     std::jthread thread;
   };
 
-  State(UniqueFd accepting, Options chosen, const log::Logger& logger)
-      : listener(std::move(accepting)), options(std::move(chosen)), log(logger) {
-    if (!options.resolve) options.resolve = Resolve;
+  State(UniqueFd accepting, Options chosen, std::shared_ptr<EgressLedger> book)
+      : listener(std::move(accepting)),
+        options(std::move(chosen)),
+        ledger(std::move(book)),
+        open(options.door == Door::kOpen) {
+    if (!options.resolver) options.resolver = std::make_shared<NameResolver>();
   }
 
   void Serve();
+  /// Takes one connection; false when the machine has no descriptor or thread for it.
+  bool Accept();
   void Converse(int client);
   void Tunnel(int client, const HostPort& target, std::string early);
-  /// The socket that leads to the target, or what to answer.
-  Result<UniqueFd> Reach(const HostPort& target, std::string& early, std::string& answer);
-  Result<UniqueFd> ReachDirectly(const HostPort& target, EgressPolicy::Reach reach,
-                                 std::string& answer);
-  Result<UniqueFd> ReachThrough(const HostPort& target, std::string& early, std::string& answer);
-  Error Refuse(const HostPort& target, std::string why, std::string& answer);
-  bool Count(std::uint64_t out, std::uint64_t in);
+  Reached Reach(const HostPort& target);
+  Reached ReachDirectly(const HostPort& target, EgressPolicy::Reach reach);
+  Reached ReachThrough(const HostPort& target);
+  Reached Refuse(EgressOutcome outcome, Refused refused);
+  Reached RefuseAddress(const HostPort& target, const Address& address);
+  void Count(EgressOutcome outcome);
+  bool CountBytes(std::uint64_t out, std::uint64_t in);
+  std::vector<Address> Find(const HostPort& target) {
+    return options.resolver->Find(target, this, Within(options.limits.connect_time));
+  }
   Patience Within(Duration time) const {
     return {std::chrono::steady_clock::now() + time, stop.get()};
   }
 
   UniqueFd listener;
   Options options;
-  log::Logger log;
+  std::shared_ptr<EgressLedger> ledger;
+  std::atomic<bool> open;
+  std::atomic<bool> visited = false;
   UniqueFd stop;
   mutable std::mutex mutex;
   EgressCounters counters;
-  std::vector<Refused> refused;
+  std::vector<Refused> first_refused;
   std::list<Connection> connections;
   std::jthread acceptor;
 };
 
-Error EgressProxy::State::Refuse(const HostPort& target, std::string why, std::string& answer) {
-  const Refused entry = {target.host, target.port, std::move(why)};
-  const std::string text = Explain(entry, options.policy.setting());
-  answer = Answer(403, "Forbidden", "polybox: " + text + "\n");
-  bool is_new = false;
-  {
-    const std::lock_guard lock(mutex);
-    ++counters.refused;
-    is_new = refused.size() < kMostRefused &&
-             std::ranges::none_of(
-                 refused,
-                 [&](const Refused& r) { return r.host == entry.host && r.port == entry.port; });
-    if (is_new) refused.push_back(entry);
-  }
-  // Once each, and only the first few: what is asked for comes from the jail.
-  if (is_new) {
-    log.Warn("refused a host to a jail",
-             {{"host", entry.host}, {"port", entry.port}, {"why", entry.why}});
-  }
-  return Error(ErrorKind::kInvalid, text);
+EgressProxy::State::Reached EgressProxy::State::Refuse(EgressOutcome outcome, Refused refused) {
+  const std::string text = Explain(refused, options.policy.setting());
+  ledger->Note(refused);
+  const std::lock_guard lock(mutex);
+  const bool is_new = std::ranges::none_of(first_refused, [&](const Refused& one) {
+    return one.host == refused.host && one.port == refused.port;
+  });
+  if (is_new && first_refused.size() < kMostRefused) first_refused.push_back(std::move(refused));
+  return {outcome, Answer(403, "Forbidden", "polybox: " + text + "\n")};
 }
 
-Result<UniqueFd> EgressProxy::State::ReachDirectly(const HostPort& target,
-                                                   EgressPolicy::Reach reach, std::string& answer) {
-  const std::vector<Address> addresses = options.resolve(target);
-  Error last(ErrorKind::kUnavailable, "no address is known for it");
-  std::string hidden;
+EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const HostPort& target,
+                                                              const Address& address) {
+  Refused refused = {target.host, target.port, "it is not a public address"};
+  const std::string text = ToText(address);
+  if (!target.is_address && options.policy.inside() == EgressPolicy::Inside::kNamedThemselves) {
+    refused.why = "its address is not a public one";
+    refused.address = text;
+  } else if (!target.is_address) {
+    refused.why = fmt::format("its address {} is not a public one", text);
+  }
+  return Refuse(EgressOutcome::kNotPublic, std::move(refused));
+}
+
+EgressProxy::State::Reached EgressProxy::State::ReachDirectly(const HostPort& target,
+                                                              EgressPolicy::Reach reach) {
+  std::string reason = "no address is known for it";
+  const Address* hidden = nullptr;
+  const std::vector<Address> addresses = Find(target);
   for (const Address& address : addresses) {
-    if (reach != EgressPolicy::Reach::kAnyAddress && !IsPublic(address)) {
-      hidden = ToText(address);
+    if (!options.policy.Allows(reach, address, target.port)) {
+      hidden = &address;
       continue;
     }
     Result<UniqueFd> connected = Connect(address, Within(options.limits.connect_time));
-    if (connected.ok()) return connected;
-    last = std::move(connected).error();
-    hidden.clear();
+    if (connected.ok()) return {EgressOutcome::kOpened, "", std::move(connected).value()};
+    reason = connected.error().message();
+    hidden = nullptr;
   }
-  if (!hidden.empty()) {
-    const std::string why = target.is_address
-                                ? "it is not a public address"
-                                : fmt::format("its address {} is not a public one", hidden);
-    return Refuse(target, why, answer);
-  }
-  answer = Answer(502, "Bad Gateway",
-                  fmt::format("polybox: {}:{} cannot be reached: {}\n", target.host, target.port,
-                              last.message()));
-  return last;
+  if (hidden != nullptr) return RefuseAddress(target, *hidden);
+  return {EgressOutcome::kUnreachable,
+          Answer(502, "Bad Gateway",
+                 fmt::format("polybox: {}:{} cannot be reached: {}\n", Bracketed(target.host),
+                             target.port, reason))};
 }
 
-Result<UniqueFd> EgressProxy::State::ReachThrough(const HostPort& target, std::string& early,
-                                                  std::string& answer) {
+EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& target) {
   const Upstream& upstream = options.upstream;
-  answer = Answer(502, "Bad Gateway", "polybox: the upstream proxy cannot be reached\n");
   const HostPort proxy = {upstream.host, upstream.port, false};
   Result<UniqueFd> connected = Error(ErrorKind::kUnavailable, "the upstream proxy has no address");
-  for (const Address& address : options.resolve(proxy)) {
+  for (const Address& address : Find(proxy)) {
     connected = Connect(address, Within(options.limits.connect_time));
     if (connected.ok()) break;
   }
-  if (!connected.ok()) return connected;
-  const std::string host =
-      target.host.find(':') == std::string::npos ? target.host : "[" + target.host + "]";
-  std::string request =
-      fmt::format("CONNECT {0}:{1} HTTP/1.1\r\nHost: {0}:{1}\r\n", host, target.port);
+  const auto failed = [](const std::string& text) -> Reached {
+    return {EgressOutcome::kUnreachable, Answer(502, "Bad Gateway", "polybox: " + text + "\n")};
+  };
+  if (!connected.ok()) return failed("the upstream proxy cannot be reached");
+  std::string request = fmt::format("CONNECT {0}:{1} HTTP/1.1\r\nHost: {0}:{1}\r\n",
+                                    Bracketed(target.host), target.port);
   if (!upstream.authorization.empty()) {
     request += fmt::format("Proxy-Authorization: {}\r\n", upstream.authorization);
   }
   const Patience patience = Within(options.limits.connect_time);
+  std::string early;
   const std::string header =
       SendAll(connected->get(), request + "\r\n", patience)
           ? ReadHeader(connected->get(), options.limits.header, patience, early)
           : "";
-  if (header.starts_with("HTTP/1.") && header.substr(8, 4) == " 200") return connected;
-  const std::string status = header.substr(0, std::min(header.find("\r\n"), std::size_t{100}));
-  answer = Answer(502, "Bad Gateway",
-                  fmt::format("polybox: the upstream proxy does not connect: {}\n", status));
-  return Error(ErrorKind::kUnavailable, "the upstream proxy does not connect");
+  if (header.starts_with("HTTP/1.") && header.substr(8, 4) == " 200") {
+    return {EgressOutcome::kOpened, "", std::move(connected).value(), std::move(early)};
+  }
+  return failed("the upstream proxy does not connect: " +
+                header.substr(0, std::min(header.find("\r\n"), std::size_t{100})));
 }
 
-Result<UniqueFd> EgressProxy::State::Reach(const HostPort& target, std::string& early,
-                                           std::string& answer) {
+EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target) {
+  if (!open) {
+    return {EgressOutcome::kNotYet,
+            Answer(403, "Forbidden",
+                   fmt::format("polybox: {}:{} may not be reached: only the program itself may "
+                               "reach hosts, nothing that runs before it\n",
+                               Bracketed(target.host), target.port))};
+  }
+  // Before anything is asked: a name off the list is not looked up, for that alone would tell its
+  // owner something.
   const EgressPolicy::Reach reach = options.policy.ForHost(target);
   if (reach == EgressPolicy::Reach::kNowhere) {
-    return Refuse(target, "it is not on the list", answer);
+    return Refuse(EgressOutcome::kNotListed, {target.host, target.port, "it is not on the list"});
   }
-  if (!options.upstream.UsedFor(target)) return ReachDirectly(target, reach, answer);
+  if (!options.upstream.UsedFor(target)) return ReachDirectly(target, reach);
   // A name is the upstream's to resolve; an address can be judged here.
-  if (target.is_address && reach != EgressPolicy::Reach::kAnyAddress) {
+  if (target.is_address) {
     const std::vector<Address> addresses = Resolve(target);
-    if (addresses.empty() || !IsPublic(addresses[0])) {
-      return Refuse(target, "it is not a public address", answer);
+    if (addresses.empty() || !options.policy.Allows(reach, addresses[0], target.port)) {
+      return RefuseAddress(target, addresses.empty() ? Address() : addresses[0]);
     }
   }
-  return ReachThrough(target, early, answer);
+  return ReachThrough(target);
 }
 
-bool EgressProxy::State::Count(std::uint64_t out, std::uint64_t in) {
+void EgressProxy::State::Count(EgressOutcome outcome) {
+  ledger->Count(outcome);
+  const std::lock_guard lock(mutex);
+  ++counters[outcome];
+}
+
+bool EgressProxy::State::CountBytes(std::uint64_t out, std::uint64_t in) {
+  ledger->CountBytes(out, in);
   const std::lock_guard lock(mutex);
   counters.bytes_out += out;
   counters.bytes_in += in;
@@ -192,24 +250,18 @@ bool EgressProxy::State::Count(std::uint64_t out, std::uint64_t in) {
 }
 
 void EgressProxy::State::Tunnel(int client, const HostPort& target, std::string early) {
-  std::string answer;
-  std::string first_words;
-  Result<UniqueFd> server = Reach(target, first_words, answer);
-  const bool reached = server.ok();
-  if (reached) answer = "HTTP/1.1 200 Connection established\r\n\r\n";
-  {
-    const std::lock_guard lock(mutex);
-    if (reached) ++counters.tunnels;
-    if (!reached && server.error().kind() != ErrorKind::kInvalid) ++counters.failed;
-  }
-  if (!SendAll(client, answer, Within(options.limits.request_time)) || !reached) return;
+  Reached reached = Reach(target);
+  const bool opened = reached.outcome == EgressOutcome::kOpened;
+  Count(reached.outcome);
+  if (opened) reached.answer = "HTTP/1.1 200 Connection established\r\n\r\n";
+  if (!SendAll(client, reached.answer, Within(options.limits.request_time)) || !opened) return;
   RunTunnel({.client = client,
-             .server = server->get(),
+             .server = reached.server.get(),
              .stop = stop.get(),
              .idle_time = options.limits.idle_time,
              .to_server = std::move(early),
-             .to_client = std::move(first_words),
-             .count = [this](std::uint64_t out, std::uint64_t in) { return Count(out, in); }});
+             .to_client = std::move(reached.first_words),
+             .count = [this](std::uint64_t out, std::uint64_t in) { return CountBytes(out, in); }});
 }
 
 void EgressProxy::State::Converse(int client) {
@@ -219,18 +271,17 @@ void EgressProxy::State::Converse(int client) {
   if (header.empty()) return;
   const std::optional<std::string> text = ConnectTarget(header);
   if (!text) {
-    SendAll(
-        client,
-        Answer(405, "Method Not Allowed", "polybox: this proxy knows only CONNECT; use https\n"),
-        patience);
+    Count(EgressOutcome::kNotConnect);
+    SendAll(client,
+            Answer(405, "Method Not Allowed",
+                   "polybox: this proxy knows only CONNECT, and so no plain http; use https, or a "
+                   "client that tunnels (curl --proxytunnel)\n"),
+            patience);
     return;
   }
   const std::optional<HostPort> target = ParseHostPort(*text);
   if (!target) {
-    {
-      const std::lock_guard lock(mutex);
-      ++counters.refused;
-    }
+    Count(EgressOutcome::kMalformed);
     SendAll(
         client,
         Answer(400, "Bad Request", "polybox: CONNECT needs a host name or address and a port\n"),
@@ -240,35 +291,50 @@ void EgressProxy::State::Converse(int client) {
   Tunnel(client, *target, std::move(early));
 }
 
-void EgressProxy::State::Serve() {
-  constexpr int kLookAgain = 20;  // milliseconds, while all connections are taken
-  while (true) {
-    std::erase_if(connections, [](const Connection& one) { return one.done.load(); });
-    const bool full = static_cast<int>(connections.size()) >= options.limits.connections;
-    std::array<pollfd, 2> polled = {pollfd{stop.get(), POLLIN, 0},
-                                    pollfd{full ? -1 : listener.get(), POLLIN, 0}};
-    if (::poll(polled.data(), polled.size(), full ? kLookAgain : -1) < 0 && errno != EINTR) return;
-    if (polled[0].revents != 0) return;
-    if (polled[1].revents == 0) continue;
-    UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!client.valid()) continue;
-    Connection& connection = connections.emplace_back();
+bool EgressProxy::State::Accept() {
+  UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!client.valid()) return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
+  visited = true;
+  Connection& connection = connections.emplace_back();
+  try {
     connection.thread = std::jthread([this, &connection, held = std::move(client)] {
       Converse(held.get());
       connection.done = true;
     });
+  } catch (const std::system_error&) {
+    connections.pop_back();
+    return false;
+  }
+  return true;
+}
+
+void EgressProxy::State::Serve() {
+  constexpr int kLookAgain = 20;  // milliseconds, while no more connections can be had
+  bool short_of_something = false;
+  Pace pace(options.limits.per_second);
+  while (true) {
+    std::erase_if(connections, [](const Connection& one) { return one.done.load(); });
+    const bool full = static_cast<int>(connections.size()) >= options.limits.connections;
+    const bool rest = full || std::exchange(short_of_something, false) || pace.IsTooFast();
+    std::array<pollfd, 2> polled = {pollfd{stop.get(), POLLIN, 0},
+                                    pollfd{rest ? -1 : listener.get(), POLLIN, 0}};
+    if (::poll(polled.data(), polled.size(), rest ? kLookAgain : -1) < 0 && errno != EINTR) return;
+    if (polled[0].revents != 0) return;
+    if (polled[1].revents == 0) continue;
+    short_of_something = !Accept();
+    pace.Count();
   }
 }
 
 EgressProxy::EgressProxy(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<EgressProxy>> EgressProxy::Start(UniqueFd listener, Options options,
-                                                        const log::Logger& log) {
+                                                        std::shared_ptr<EgressLedger> ledger) {
   const int flags = ::fcntl(listener.get(), F_GETFL);
   if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     return Error::FromErrno("take over the egress listener");
   }
-  auto state = std::make_unique<State>(std::move(listener), std::move(options), log);
+  auto state = std::make_unique<State>(std::move(listener), std::move(options), std::move(ledger));
   state->stop = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!state->stop.valid()) return Error::FromErrno("make an eventfd");
   State* const running = state.get();
@@ -282,6 +348,16 @@ EgressProxy::~EgressProxy() {
   state_->connections.clear();
 }
 
+void EgressProxy::Open() {
+  state_->open = true;
+}
+
+bool EgressProxy::Close() {
+  // In this order: whoever comes after the look finds the door closed.
+  state_->open = false;
+  return !state_->visited;
+}
+
 EgressCounters EgressProxy::counters() const {
   const std::lock_guard lock(state_->mutex);
   return state_->counters;
@@ -289,7 +365,7 @@ EgressCounters EgressProxy::counters() const {
 
 std::vector<Refused> EgressProxy::refused() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->refused;
+  return state_->first_refused;
 }
 
 }  // namespace polybox::net

@@ -6,16 +6,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
+#include "net/egress_ledger.h"
 #include "net/egress_policy.h"
+#include "net/name_resolver.h"
 #include "net/upstream.h"
 
 namespace polybox::net {
@@ -23,6 +23,8 @@ namespace polybox::net {
 struct EgressLimits {
   /// At once; more wait to be accepted.
   int connections = 32;
+  /// New ones; more wait too. What they cost is our processor time, not the jail's.
+  int per_second = 100;
   /// For the request, for resolving and connecting, and for a tunnel in which nothing moves.
   Duration request_time = std::chrono::seconds(10);
   Duration connect_time = std::chrono::seconds(15);
@@ -32,42 +34,32 @@ struct EgressLimits {
   Bytes traffic = Bytes::MiB(4096);
 };
 
-/// A host that was asked for and not given.
-struct Refused {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string why;
-};
-
-struct EgressCounters {
-  std::uint64_t tunnels = 0;
-  std::uint64_t refused = 0;
-  /// Could be reached by the policy, and not in fact.
-  std::uint64_t failed = 0;
-  std::uint64_t bytes_out = 0;
-  std::uint64_t bytes_in = 0;
-};
-
 class EgressProxy {
  public:
-  /// The addresses of a name; empty when there are none.
-  using Resolver = std::function<std::vector<Address>(const HostPort&)>;
+  enum class Door { kOpen, kClosed };
 
   struct Options {
     EgressPolicy policy;
     Upstream upstream = {};
     EgressLimits limits = {};
-    /// Null: getaddrinfo().
-    Resolver resolve = nullptr;
+    /// Refuses all until Open().
+    Door door = Door::kOpen;
+    /// Null: one of its own.
+    std::shared_ptr<NameResolver> resolver = nullptr;
   };
 
-  /// Serves what is accepted on `listener`, on threads of its own, until it is destroyed.
+  /// Serves what is accepted on `listener`, on threads of its own, until it is destroyed. `ledger`
+  /// is never null.
   static Result<std::unique_ptr<EgressProxy>> Start(UniqueFd listener, Options options,
-                                                    const log::Logger& log);
+                                                    std::shared_ptr<EgressLedger> ledger);
   EgressProxy(const EgressProxy&) = delete;
   EgressProxy& operator=(const EgressProxy&) = delete;
-  /// Ends all tunnels. A name that is being resolved is waited for.
+  /// Ends all tunnels, at once.
   ~EgressProxy();
+
+  void Open();
+  /// Refuses all again. True when nobody has come so far: then there is no tunnel to end.
+  bool Close();
 
   EgressCounters counters() const;
   /// The first few, each once.

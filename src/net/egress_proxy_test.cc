@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <fcntl.h>
+#include <future>
 #include <map>
 #include <poll.h>
 #include <sstream>
@@ -13,6 +14,7 @@
 
 #include "base/files.h"
 #include "net/connect.h"
+#include "net/testing/host.h"
 #include "net/testing/own_network.h"
 
 namespace polybox::net {
@@ -20,62 +22,14 @@ namespace {
 
 using testing::AddV4;
 using testing::AddV6;
+using testing::Host;
 using testing::InOwnNetwork;
+using testing::ListenAt;
+using testing::Soon;
 
 constexpr const char* kPublicAddress = "203.0.113.10";
 constexpr const char* kOtherAddress = "203.0.113.20";
 constexpr const char* kPrivateAddress = "10.9.8.7";
-
-Patience Soon() {
-  return {std::chrono::steady_clock::now() + std::chrono::seconds(5), -1};
-}
-
-UniqueFd ListenAt(const HostPort& where) {
-  const Address address = Resolve(where).at(0);
-  UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // A new IPv6 address can be used a moment after it was added.
-  int bound = ::bind(fd.get(), address.get(), address.length);
-  for (int i = 0; i < 100 && bound != 0 && errno == EADDRNOTAVAIL; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    bound = ::bind(fd.get(), address.get(), address.length);
-  }
-  EXPECT_EQ(bound, 0) << where.host;
-  EXPECT_EQ(::listen(fd.get(), 16), 0);
-  return fd;
-}
-
-/// Says its name to whoever connects, then repeats what it is told.
-class Host {
- public:
-  Host(std::string name, const HostPort& where)
-      : name_(std::move(name)), listener_(ListenAt(where)), thread_([this] { Serve(); }) {}
-  ~Host() {
-    stop_ = true;
-    ::shutdown(listener_.get(), SHUT_RDWR);
-    thread_.join();
-  }
-
- private:
-  void Serve() const {
-    while (!stop_) {
-      const UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!client.valid()) continue;
-      std::string said = name_ + "\n";
-      while (!said.empty() && SendAll(client.get(), said, Soon())) {
-        said.resize(4096);
-        const ssize_t count = ::recv(client.get(), said.data(), said.size(), 0);
-        said.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-      }
-    }
-  }
-
-  std::string name_;
-  UniqueFd listener_;
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
 
 /// The world: a public host that is meant, and everything that is not.
 struct World {
@@ -96,7 +50,7 @@ struct World {
 };
 
 /// A resolver that knows only these; literal addresses are themselves.
-EgressProxy::Resolver Names(std::map<std::string, std::vector<std::string>> names) {
+NameResolver::Lookup Names(std::map<std::string, std::vector<std::string>> names) {
   return [names = std::move(names)](const HostPort& target) -> std::vector<Address> {
     if (target.is_address) return Resolve(target);
     std::vector<Address> addresses;
@@ -109,20 +63,25 @@ EgressProxy::Resolver Names(std::map<std::string, std::vector<std::string>> name
   };
 }
 
+std::shared_ptr<NameResolver> Knowing(std::map<std::string, std::vector<std::string>> names) {
+  return std::make_shared<NameResolver>(Names(std::move(names)));
+}
+
 std::unique_ptr<EgressProxy> StartProxy(const std::vector<std::string>& allow,
                                         EgressProxy::Options options = {}) {
   static std::ostringstream log;
-  options.policy = EgressPolicy::Make(allow, "egress-allow").value();
-  if (!options.resolve) {
-    options.resolve = Names({{"good.example", {kPublicAddress}},
-                             {"other.example", {kOtherAddress}},
-                             {"private.example", {kPrivateAddress}},
-                             {"local.example", {"127.0.0.1"}},
-                             {"mapped.example", {"::ffff:10.9.8.7"}},
-                             {"mixed.example", {kPrivateAddress, kPublicAddress}}});
+  if (options.policy.empty()) options.policy = EgressPolicy::Make(allow, "egress-allow").value();
+  if (!options.resolver) {
+    options.resolver = Knowing({{"good.example", {kPublicAddress}},
+                                {"other.example", {kOtherAddress}},
+                                {"private.example", {kPrivateAddress}},
+                                {"local.example", {"127.0.0.1"}},
+                                {"mapped.example", {"::ffff:10.9.8.7"}},
+                                {"mixed.example", {kPrivateAddress, kPublicAddress}}});
   }
-  auto proxy = EgressProxy::Start(ListenAt({"127.0.0.1", 3128, true}), std::move(options),
-                                  log::Logger::ToStream(log, {}));
+  auto proxy =
+      EgressProxy::Start(ListenAt({"127.0.0.1", 3128, true}), std::move(options),
+                         std::make_shared<EgressLedger>("guest", log::Logger::ToStream(log, {})));
   EXPECT_TRUE(proxy.ok());
   return std::move(proxy).value();
 }
@@ -178,7 +137,7 @@ TEST(EgressProxy, WhatIsAllowedIsReachedAndBytesGoBothWays) {
     ASSERT_TRUE(SendAll(fd.get(), "pong\n", Soon()));
     EXPECT_TRUE(ReadSome(fd.get()).ends_with("pong\n"));
     const EgressCounters counters = proxy->counters();
-    EXPECT_EQ(counters.tunnels, 1U);
+    EXPECT_EQ(counters[EgressOutcome::kOpened], 1U);
     EXPECT_EQ(counters.bytes_out, 5U) << "what came with the request is not counted twice";
     fd.reset();
     EXPECT_EQ(ConnectTo(std::string(kPublicAddress) + ":443"), std::string(kWelcome) + "good\n");
@@ -205,8 +164,8 @@ TEST(EgressProxy, NoSpellingReachesWhatIsNotPublic) {
     for (const char* target : {"good.example:80", "good.example:22", "203.0.113.10:80"}) {
       EXPECT_TRUE(ConnectTo(target).starts_with("HTTP/1.1 403 ")) << target;
     }
-    EXPECT_EQ(proxy->counters().tunnels, 0U);
-    EXPECT_EQ(proxy->counters().refused, 25U);
+    EXPECT_EQ(proxy->counters()[EgressOutcome::kOpened], 0U);
+    EXPECT_EQ(proxy->counters().refused(), 25U);
   };
   IN_OWN_NETWORK(body);
 }
@@ -246,12 +205,12 @@ TEST(EgressProxy, ARefusalSaysWhyAndWhichSettingAllowsIt) {
 
 TEST(EgressProxy, TheAddressThatWasCheckedIsTheOneThatIsReached) {
   const auto body = [] {
-    int asked = 0;
+    std::atomic<int> asked = 0;
     EgressProxy::Options options;
-    options.resolve = [&](const HostPort& target) -> std::vector<Address> {
+    options.resolver = std::make_shared<NameResolver>([&](const HostPort& target) {
       // A name that changes its mind between one question and the next.
       return Resolve({++asked == 1 ? kPublicAddress : kPrivateAddress, target.port, true});
-    };
+    });
     const auto proxy = StartProxy({"public"}, std::move(options));
     EXPECT_EQ(ConnectTo("rebind.example:443"), std::string(kWelcome) + "good\n");
     EXPECT_EQ(asked, 1);
@@ -265,7 +224,119 @@ TEST(EgressProxy, OfSeveralAddressesOnlyThePublicOnesAreTried) {
     const auto proxy = StartProxy({"public"});
     EXPECT_EQ(ConnectTo("mixed.example:443"), std::string(kWelcome) + "good\n");
     EXPECT_TRUE(ConnectTo("unknown.example:443").starts_with("HTTP/1.1 502 Bad Gateway\r\n"));
-    EXPECT_EQ(proxy->counters().failed, 1U);
+    EXPECT_EQ(proxy->counters()[EgressOutcome::kUnreachable], 1U);
+  };
+  IN_OWN_NETWORK(body);
+}
+
+/// What guests get.
+EgressProxy::Options Strict(const std::vector<std::string>& allow) {
+  EgressProxy::Options options;
+  options.policy =
+      EgressPolicy::Make(allow, "guest-egress", EgressPolicy::Inside::kNamedThemselves).value();
+  return options;
+}
+
+TEST(EgressProxy, AListForGuestsGivesNoAddressInsideThatItDoesNotName) {
+  const auto body = [] {
+    {
+      const auto proxy = StartProxy(
+          {}, Strict({"good.example", "private.example", "local.example", "mapped.example"}));
+      EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
+      for (const char* target :
+           {"private.example:443", "local.example:443", "mapped.example:443", "10.9.8.7:443"}) {
+        EXPECT_TRUE(ConnectTo(target).starts_with("HTTP/1.1 403 ")) << target;
+      }
+      EXPECT_TRUE(ConnectTo("private.example:443")
+                      .ends_with("\r\n\r\npolybox: private.example:443 may not be reached: its "
+                                 "address is not a public one; the setting guest-egress with its "
+                                 "address, which the log has, would allow it\n"));
+      EXPECT_EQ(proxy->counters()[EgressOutcome::kNotPublic], 4U);
+      EXPECT_EQ(proxy->counters()[EgressOutcome::kNotListed], 1U);
+    }
+    const auto proxy = StartProxy({}, Strict({"private.example", "local.example", "10.9.8.7"}));
+    EXPECT_TRUE(ConnectTo("private.example:443").starts_with("HTTP/1.1 200 ")) << "both are named";
+    EXPECT_TRUE(ConnectTo("10.9.8.7:443").starts_with("HTTP/1.1 200 "));
+    EXPECT_TRUE(ConnectTo("local.example:443").starts_with("HTTP/1.1 403 "));
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, ANameOffTheListIsNotEvenLookedUp) {
+  const auto body = [] {
+    std::atomic<int> asked = 0;
+    EgressProxy::Options options = Strict({"good.example", "*.good.example"});
+    options.resolver = std::make_shared<NameResolver>([&](const HostPort& target) {
+      ++asked;
+      return Resolve({kPublicAddress, target.port, true});
+    });
+    const auto proxy = StartProxy({}, std::move(options));
+    for (const char* target : {"secret.other.example:443", "good.example.other.example:443",
+                               "xgood.example:443", "good.example:80"}) {
+      EXPECT_TRUE(ConnectTo(target).starts_with("HTTP/1.1 403 ")) << target;
+    }
+    EXPECT_EQ(asked, 0);
+    EXPECT_TRUE(ConnectTo("a.good.example:443").starts_with("HTTP/1.1 200 "));
+    EXPECT_EQ(asked, 1);
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, ADoorThatNobodyCameToIsClosedForGood) {
+  const auto body = [] {
+    const auto proxy = StartProxy({}, Strict({"good.example"}));
+    EXPECT_TRUE(proxy->Close());
+    EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
+    EXPECT_EQ(proxy->counters()[EgressOutcome::kOpened], 0U);
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, AClosedDoorRefusesAllUntilItIsOpened) {
+  const auto body = [] {
+    EgressProxy::Options options = Strict({"good.example"});
+    options.door = EgressProxy::Door::kClosed;
+    const auto proxy = StartProxy({}, std::move(options));
+    const std::string answer = ConnectTo("good.example:443");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 403 ")) << answer;
+    EXPECT_TRUE(
+        answer.ends_with("only the program itself may reach hosts, nothing that runs "
+                         "before it\n"))
+        << answer;
+    EXPECT_EQ(proxy->counters()[EgressOutcome::kNotYet], 1U);
+    proxy->Open();
+    EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
+    EXPECT_FALSE(proxy->Close()) << "there may be a tunnel";
+    EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, ItsEndIsTheEndOfItsTunnelsAndWaitsForNoName) {
+  const auto body = [] {
+    std::atomic<bool> looking = false;
+    const auto gate = std::make_shared<std::promise<void>>();
+    const std::shared_future<void> opened = gate->get_future().share();
+    EgressProxy::Options options = Strict({"good.example", "slow.example"});
+    options.resolver = std::make_shared<NameResolver>([&, opened](const HostPort& target) {
+      if (target.host == "slow.example") {
+        looking = true;
+        opened.wait();
+      }
+      return Resolve({kPublicAddress, target.port, true});
+    });
+    auto proxy = StartProxy({}, std::move(options));
+    const UniqueFd tunnel = Dial();
+    ASSERT_TRUE(SendAll(tunnel.get(), "CONNECT good.example:443 HTTP/1.1\r\n\r\n", Soon()));
+    EXPECT_TRUE(ReadSome(tunnel.get()).ends_with("good\n"));
+    const UniqueFd waiting = Dial();
+    ASSERT_TRUE(SendAll(waiting.get(), "CONNECT slow.example:443 HTTP/1.1\r\n\r\n", Soon()));
+    while (!looking) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    proxy.reset();
+    char byte = 0;
+    EXPECT_TRUE(AwaitSocket(tunnel.get(), POLLIN, Soon()));
+    EXPECT_LE(::recv(tunnel.get(), &byte, 1, 0), 0);
+    gate->set_value();
   };
   IN_OWN_NETWORK(body);
 }
@@ -280,6 +351,9 @@ TEST(EgressProxy, NothingButConnectIsKnown) {
           "connect a:443 HTTP/1.1\r\n\r\n"}) {
       EXPECT_TRUE(Ask(request).starts_with("HTTP/1.1 405 ")) << request;
     }
+    EXPECT_EQ(proxy->counters()[EgressOutcome::kNotConnect], 7U);
+    EXPECT_TRUE(Ask("GET http://good.example/ HTTP/1.1\r\n\r\n").find("use https") !=
+                std::string::npos);
     EXPECT_EQ(Ask(std::string(9000, 'x') + "\r\n\r\n"), "") << "a header has an end";
   };
   IN_OWN_NETWORK(body);
@@ -306,6 +380,20 @@ TEST(EgressProxy, SilenceManyConnectionsAndTooMuchTrafficEnd) {
   IN_OWN_NETWORK(body);
 }
 
+TEST(EgressProxy, ConnectionsAreTakenAtAPace) {
+  const auto body = [] {
+    EgressProxy::Options options;
+    options.limits.per_second = 5;
+    const auto proxy = StartProxy({"good.example"}, std::move(options));
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_TRUE(ConnectTo("other.example:443").starts_with("HTTP/1.1 403 "));
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
+  };
+  IN_OWN_NETWORK(body);
+}
+
 TEST(EgressProxy, AnUpstreamProxyIsAskedForNamesAndNeverForWhatIsRefusedHere) {
   const auto body = [] {
     const UniqueFd listener = ListenAt({kPrivateAddress, 8080, true});
@@ -318,8 +406,8 @@ TEST(EgressProxy, AnUpstreamProxyIsAskedForNamesAndNeverForWhatIsRefusedHere) {
     });
     EgressProxy::Options options;
     options.upstream = {kPrivateAddress, 8080, "Basic eDp5", {"direct.example"}};
-    options.resolve =
-        Names({{kPrivateAddress, {kPrivateAddress}}, {"direct.example", {kPublicAddress}}});
+    options.resolver =
+        Knowing({{kPrivateAddress, {kPrivateAddress}}, {"direct.example", {kPublicAddress}}});
     const auto proxy = StartProxy({"public"}, std::move(options));
     EXPECT_TRUE(ConnectTo("10.9.8.7:443").starts_with("HTTP/1.1 403 "));
     EXPECT_TRUE(ConnectTo("else.example:80").starts_with("HTTP/1.1 403 "));

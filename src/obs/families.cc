@@ -41,6 +41,12 @@ std::string Number(double value) {
   return std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
 }
 
+void AppendCount(std::string& text, const Description& description, const LabelValues& values,
+                 double count) {
+  text += fmt::format("{}{} {}\n", description.name, Labels(description.labels, values, ""),
+                      Number(count));
+}
+
 }  // namespace
 
 void Counters::Add(const LabelValues& values, double amount) {
@@ -51,10 +57,12 @@ void Counters::Add(const LabelValues& values, double amount) {
 void Counters::AppendTo(std::string& text) const {
   AppendHead(text, description_, "counter");
   const std::lock_guard lock(mutex_);
-  for (const auto& [values, count] : values_) {
-    text += fmt::format("{}{} {}\n", description_.name, Labels(description_.labels, values, ""),
-                        Number(count));
-  }
+  for (const auto& [values, count] : values_) AppendCount(text, description_, values, count);
+}
+
+void KeptCounters::AppendTo(std::string& text) const {
+  AppendHead(text, description, "counter");
+  for (const auto& [labels, count] : values()) AppendCount(text, description, labels, count);
 }
 
 void Histograms::Observe(const LabelValues& values, double value) {

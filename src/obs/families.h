@@ -55,6 +55,19 @@ class Histograms {
   std::map<LabelValues, Series> series_;
 };
 
+/// Counters that someone else keeps, asked for when they are shown.
+struct KeptCounters {
+  struct Value {
+    LabelValues labels;
+    double count = 0;
+  };
+
+  Description description;
+  std::function<std::vector<Value>()> values;
+
+  void AppendTo(std::string& text) const;
+};
+
 /// A gauge without labels whose value is asked for when it is shown.
 struct Gauge {
   Description description;

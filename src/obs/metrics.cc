@@ -69,12 +69,17 @@ void Metrics::AddGauge(std::string name, std::string help, std::function<double(
   gauges_.push_back({{std::move(name), std::move(help)}, std::move(value)});
 }
 
+void Metrics::AddCounters(KeptCounters counters) {
+  kept_counters_.push_back(std::move(counters));
+}
+
 std::string Metrics::Render() const {
   std::string text;
   for (const Gauge& gauge : gauges_) gauge.AppendTo(text);
   for (const Counters* counters : {&requests_, &runs_, &warm_runs_, &compile_cache_, &refusals_}) {
     counters->AppendTo(text);
   }
+  for (const KeptCounters& counters : kept_counters_) counters.AppendTo(text);
   for (const Histograms* histograms :
        {&request_time_, &queue_time_, &install_time_, &compile_time_, &run_time_}) {
     histograms->AppendTo(text);

@@ -50,12 +50,15 @@ class Metrics {
   void RunRefused(std::string_view door, std::string_view reason);
   /// A figure that is asked for when it is shown. Before the first Render.
   void AddGauge(std::string name, std::string help, std::function<double()> value);
+  /// The same for counters that are kept elsewhere.
+  void AddCounters(KeptCounters counters);
 
   /// The page of /metrics.
   std::string Render() const;
 
  private:
   std::vector<Gauge> gauges_;
+  std::vector<KeptCounters> kept_counters_;
   Counters requests_;
   Histograms request_time_;
   Counters runs_;

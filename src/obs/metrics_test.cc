@@ -53,6 +53,17 @@ TEST(Families, GaugesAreAskedWhenTheyAreShown) {
   EXPECT_EQ(Rendered(gauge), "# HELP active Active.\n# TYPE active gauge\nactive 7\n");
 }
 
+TEST(Families, CountersThatAreKeptElsewhereAreAskedWhenTheyAreShown) {
+  Metrics metrics;
+  double count = 1;
+  metrics.AddCounters({{"asked_total", "Asked.", {"who"}},
+                       [&count] { return std::vector<KeptCounters::Value>{{{"guest"}, count}}; }});
+  count = 7;
+  EXPECT_NE(metrics.Render().find("# HELP asked_total Asked.\n# TYPE asked_total counter\n"
+                                  "asked_total{who=\"guest\"} 7\n"),
+            std::string::npos);
+}
+
 TEST(Metrics, ARunIsCountedOnceInEveryFamilyThatItHasAFigureFor) {
   Metrics metrics;
   metrics.RunEnded({.language = "rust",

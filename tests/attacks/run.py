@@ -25,6 +25,10 @@ import tomllib
 import served
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "driver"))
+
+import world  # noqa: E402 (it is found there)
+
 BINARY = pathlib.Path(os.environ.get("POLYBOX", HERE.parent.parent / "build" / "polybox")).resolve()
 WORKERS = 2
 TIMEOUT = 60
@@ -37,7 +41,8 @@ ESCAPED = "ESCAPED"
 TOKEN = ("ATTACK_TOKEN", "the-token-of-the-host")
 
 KEYS = {"name", "language", "code", "files", "defence", "expect", "expect_v2", "canary", "setup", "teardown", "unsafe",
-        "probe", "timeout", "memory", "rootless", "landlock", "none", "open", "before", "packages", "file", "cold"}
+        "guest_egress", "probe", "timeout", "memory", "rootless", "landlock", "none", "open", "before", "packages", "file",
+        "cold"}
 NEEDED = {"name", "language", "code", "defence"}
 # Whether polybox finds cgroup v2 here.
 UNIFIED = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
@@ -90,6 +95,9 @@ class Grade:
         if self.warm and attack["language"] not in WARM:
             return False
         if "before" in attack and self.name not in ("full", "rootless"):
+            return False
+        # They cannot give hosts to guests, and say so: grades_test.py.
+        if self.name in ("landlock", "none") and "guest_egress" in attack:
             return False
         return self.name != "none" or "none" in attack
 
@@ -161,6 +169,8 @@ def run_script(text, folder):
 def with_files(attack):
     """The code with a first line that makes the attack's extra files: polybox run takes one file."""
     files = attack.get("files", {})
+    if "guest_egress" in attack:
+        files = files | {"ways.py": (HERE / "ways.py").read_text()}
     if not files:
         return attack["code"]
     packed = {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}
@@ -198,7 +208,7 @@ class Place:
     def __enter__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="polybox-attack-"))
         self.path.chmod(0o755)
-        for name in ("work", "cache", "packages", "tmp"):
+        for name in ("work", "cache", "packages", "tmp", "world"):
             (self.path / name).mkdir(mode=0o755)
             os.chown(self.path / name, self.uid, -1)
         self.program = self.path / "work" / self.attack.get("file", FILE_NAMES[self.attack["language"]])
@@ -223,6 +233,10 @@ class Place:
 
     def expand(self, text):
         return text.replace("{tmp}", str(self.path)).replace("{run}", self.run)
+
+    def prefix(self):
+        """What starts the attack where its hosts are."""
+        return world.prefix(self.path / "world") if "guest_egress" in self.attack else []
 
     def teardown(self):
         return run_script(self.expand(self.attack["teardown"]), self.path)[1] if "teardown" in self.attack else ""
@@ -262,6 +276,7 @@ def attack_in(grade, attack):
         attack = started_by(grade.through, attack)
     arguments = ["--json", "--language", attack["language"]] + (["--warm"] if grade.warm else [])
     arguments += [f"--{key}={attack[key]}" for key in ("timeout", "memory") if key in attack]
+    arguments += [f"--guest-egress={host}" for host in attack.get("guest_egress", [])]
     try:
         place = Place(attack, grade.uid, grade.shell()).__enter__()
     except Failure:
@@ -271,7 +286,7 @@ def attack_in(grade, attack):
         raise
     with contextlib.closing(place):
         try:
-            _, done = execute([*grade.run(), *arguments, place.program], place.path, [TOKEN])
+            _, done = execute([*place.prefix(), *grade.run(), *arguments, place.program], place.path, [TOKEN])
         finally:
             seen = place.teardown()
     try:
@@ -341,7 +356,7 @@ def try_canary(attack):
             program = compiled(place) if attack["language"] == "c" else place.program
             packages = bare_packages(attack, place)
             run_before(attack, place, packages)
-            leader, done = execute(canary_command(attack, program), place.path, [TOKEN, *packages])
+            leader, done = execute([*place.prefix(), *canary_command(attack, program)], place.path, [TOKEN, *packages])
             until = time.monotonic() + LAST_WORDS
             while ESCAPED not in (place.path / "out").read_text(errors="replace") and time.monotonic() < until:
                 if attack.get("teardown") and ESCAPED in attack["teardown"]:
@@ -387,7 +402,8 @@ def broken_rules(attacks):
             broken.append(f"{name}: no canary can be run in this language")
         if attack.get("files") and attack.get("language") not in ("bash", "python"):
             broken.append(f"{name}: only bash and python can have files")
-        if not any(ESCAPED in attack.get(key, "") for key in ("code", "setup", "teardown")):
+        says = ESCAPED if "guest_egress" not in attack else "ways.attempt("
+        if not any(word in attack.get(key, "") for word in (ESCAPED, says) for key in ("code", "setup", "teardown")):
             broken.append(f"{name}: nothing in it can say {ESCAPED}")
     probes = sum(attack.get("probe", False) for _, attack in attacks)
     if probes > MOST_PROBES:
@@ -447,6 +463,7 @@ def make_jobs(attacks, grades, canaries):
         for grade, missing in grades:
             if not grade.takes(attack):
                 continue
+            missing = missing or ("guest_egress" in attack and world.why_not())
             function, arguments = (refuse, (missing,)) if missing else (attack_in, (grade, attack))
             jobs.append((f"{title} [{grade}]", function, arguments))
         if canaries and "canary" in attack:

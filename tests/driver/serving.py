@@ -135,6 +135,9 @@ class Server:
     def said(self):
         return self.whole_log().decode("utf-8", "replace")[-4000:]
 
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+
     def ask(self, request):
         """One request on a connection of its own."""
         unknown = request.keys() - REQUEST_KEYS
@@ -151,7 +154,7 @@ class Server:
             headers["Transfer-Encoding"] = "chunked"
             body = iter([body[i:i + 65536] for i in range(0, len(body), 65536)])
         started = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        connection = self.connection()
         try:
             connection.request(request.get("method", "POST"), request["path"], body, headers,
                                encode_chunked=bool(request.get("chunked")))

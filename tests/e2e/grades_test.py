@@ -208,6 +208,17 @@ def test_a_grade_below_the_minimum_is_refused_with_the_fix(box):
                                f"fix: accept it with --min-isolation={grade}\n"), done
 
 
+def test_a_grade_that_cannot_give_hosts_says_so_instead_of_giving_none(box):
+    for grade in GRADES:
+        needs(box, grade)
+        told = (f"guest-egress: the isolation grade {grade} has no network namespaces, so guests cannot be given hosts\n"
+                "fix: leave guest-egress out, or use a host that gives full or rootless\n")
+        done = jailed(box, *flags(grade), "--guest-egress=example.org", box.write("a.sh", "true"))
+        assert (done.returncode, done.stderr) == (2, "polybox: " + told), done
+        done = box.run("serve", *flags(grade), "--guest-egress=example.org")
+        assert done.returncode == 1 and done.stderr.endswith("polybox: " + told), done
+
+
 def test_none_is_never_chosen_by_itself(box):
     done = jailed(box, "--min-isolation=none", "--json", box.write("a.sh", "true"))
     assert json.loads(done.stdout)["isolation"] != "none", done
