@@ -81,9 +81,10 @@ Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog&
     if (equals != std::string::npos) language = item.substr(0, equals);
     const exec::Installation* found = catalog.Find(language);
     if (found == nullptr || found->language.warm.kind != languages::WarmKind::kZygote) {
-      return Error(ErrorKind::kInvalid,
-                   fmt::format("preload: in \"{}\", {} is no language here that loads modules ahead",
-                               item, language.empty() ? "what comes before =" : language))
+      return Error(
+                 ErrorKind::kInvalid,
+                 fmt::format("preload: in \"{}\", {} is no language here that loads modules ahead",
+                             item, language.empty() ? "what comes before =" : language))
           .WithFix("write it like python=numpy,pandas; Python and Ruby can, Node.js cannot");
     }
     preloads[found->language.id].push_back(equals == std::string::npos ? item

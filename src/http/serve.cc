@@ -160,7 +160,8 @@ Status CheckExposure(const Places& places, const Tokens& tokens) {
                            "it can run programs here",
                            places.listen))
       .WithFix(
-          "give --token-file FILE (for example: (umask 077; head -c 32 /dev/urandom | base64 > FILE)), listen "
+          "give --token-file FILE (for example: (umask 077; head -c 32 /dev/urandom | base64 > "
+          "FILE)), listen "
           "on 127.0.0.1, or say --insecure if something else guards the address");
 }
 

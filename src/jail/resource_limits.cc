@@ -25,8 +25,8 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
       {RLIMIT_MEMLOCK, 0},
       {RLIMIT_MSGQUEUE, 0},
       {RLIMIT_RTPRIO, 0}};
-  // A cgroup counts both better. Processes are those of the uid in the slot's user namespace, memory is
-  // what one of them may write to.
+  // A cgroup counts both better. Processes are those of the uid in the slot's user namespace,
+  // memory is what one of them may write to.
   if (!has_cgroup) {
     all.push_back({RLIMIT_NPROC, static_cast<std::uint64_t>(limits.processes)});
     all.push_back({RLIMIT_DATA, limits.memory.count()});
@@ -37,7 +37,8 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
 void SetMemory(RunLimits& limits, Bytes memory) {
   if (memory > limits.memory) {
     const std::uint64_t more = memory.count() - limits.memory.count();
-    const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - limits.address_space.count();
+    const std::uint64_t room =
+        std::numeric_limits<std::uint64_t>::max() - limits.address_space.count();
     limits.address_space = Bytes(limits.address_space.count() + std::min(more, room));
   }
   limits.memory = memory;
