@@ -189,7 +189,9 @@ Subcommand PreinstallCommand() {
                   {.name = "--unjailed",
                    .doc = "Run installers with our own rights and network instead of in a jail",
                    .into = unjailed}},
-      .run = [names, unjailed](const Context& context) { return Run({*names, *unjailed}, context); }};
+      .run = [names, unjailed](const Context& context) {
+        return Run({*names, *unjailed}, context);
+      }};
 }
 
 }  // namespace polybox::cmd
