@@ -65,14 +65,21 @@ bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-bool IsV4(const std::string& text) {
-  in_addr parsed{};
-  return ::inet_pton(AF_INET, text.c_str(), &parsed) == 1;
+bool IsAddressCharacter(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == ':' || c == '.';
 }
 
-bool IsV6(const std::string& text) {
+/// The one spelling of an address that everybody compares, whichever way it was written; "" for
+/// what is none. Each byte is looked at: inet_pton() stops at the first NUL.
+std::string SpelledOut(int family, const std::string& text) {
   in6_addr parsed{};
-  return ::inet_pton(AF_INET6, text.c_str(), &parsed) == 1;
+  std::array<char, INET6_ADDRSTRLEN> spelled{};
+  if (!std::ranges::all_of(text, IsAddressCharacter) ||
+      ::inet_pton(family, text.c_str(), &parsed) != 1 ||
+      ::inet_ntop(family, &parsed, spelled.data(), spelled.size()) == nullptr) {
+    return "";
+  }
+  return spelled.data();
 }
 
 /// A name, and none that a resolver could take for an address: no top level domain begins with a
@@ -137,9 +144,10 @@ std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t defau
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   if (!bracketed && host.ends_with('.')) host.pop_back();
-  parsed.is_address = bracketed ? IsV6(host) : IsV4(host);
+  parsed.host = SpelledOut(bracketed ? AF_INET6 : AF_INET, host);
+  parsed.is_address = !parsed.host.empty();
   if (parsed.port == 0 || (!parsed.is_address && (bracketed || !IsName(host)))) return std::nullopt;
-  parsed.host = std::move(host);
+  if (!parsed.is_address) parsed.host = std::move(host);
   return parsed;
 }
 

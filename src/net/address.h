@@ -28,7 +28,8 @@ std::string ToText(const Address& address);
 bool IsPublic(const Address& address);
 
 struct HostPort {
-  /// Lower case, without the brackets of IPv6 and without the dot at the end.
+  /// Lower case, without the brackets of IPv6 and without the dot at the end; an address as
+  /// ToText() spells it. Letters, digits and ".-_:", never anything else.
   std::string host;
   std::uint16_t port = 0;
   bool is_address = false;

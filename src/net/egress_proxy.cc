@@ -338,7 +338,11 @@ Result<std::unique_ptr<EgressProxy>> EgressProxy::Start(UniqueFd listener, Optio
   state->stop = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!state->stop.valid()) return Error::FromErrno("make an eventfd");
   State* const running = state.get();
-  state->acceptor = std::jthread([running] { running->Serve(); });
+  try {
+    state->acceptor = std::jthread([running] { running->Serve(); });
+  } catch (const std::system_error& error) {
+    return Error::FromErrno("start a thread for the egress proxy", error.code().value());
+  }
   return std::unique_ptr<EgressProxy>(new EgressProxy(std::move(state)));
 }
 

@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <poll.h>
+#include <pthread.h>
 #include <sstream>
 #include <thread>
 
@@ -127,6 +128,38 @@ std::string ConnectTo(const std::string& target) {
 
 constexpr const char* kWelcome = "HTTP/1.1 200 Connection established\r\n\r\n";
 
+/// While it lives no thread can be made: each would want more room for its stack than there is.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    ::pthread_attr_t wide;
+    ::pthread_getattr_default_np(&before_);
+    ::pthread_getattr_default_np(&wide);
+    ::pthread_attr_setstacksize(&wide, std::size_t{1} << 62U);
+    ::pthread_setattr_default_np(&wide);
+    ::pthread_attr_destroy(&wide);
+  }
+  ~NoMoreThreads() {
+    ::pthread_setattr_default_np(&before_);
+    ::pthread_attr_destroy(&before_);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+ private:
+  ::pthread_attr_t before_;
+};
+
+TEST(EgressProxy, WithoutAThreadThereIsAnErrorAndNoEnd) {
+  std::ostringstream log;
+  const auto ledger = std::make_shared<EgressLedger>("guest", log::Logger::ToStream(log, {}));
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const NoMoreThreads none;
+  const auto proxy = EgressProxy::Start(std::move(listener), {}, ledger);
+  ASSERT_FALSE(proxy.ok());
+  EXPECT_EQ(proxy.error().system_errno(), EAGAIN) << proxy.error().message();
+}
+
 TEST(EgressProxy, WhatIsAllowedIsReachedAndBytesGoBothWays) {
   const auto body = [] {
     const auto proxy = StartProxy({"public"});
@@ -161,11 +194,18 @@ TEST(EgressProxy, NoSpellingReachesWhatIsNotPublic) {
       const std::string answer = ConnectTo(target);
       EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 Bad Request\r\n")) << target << ": " << answer;
     }
+    using std::string_literals::operator""s;
+    for (const std::string& target :
+         {"203.0.113.10\0.corp:443"s, "[2001:db8::10\0\nx-injected: yes]:443"s,
+          "good.example:443\nx-injected: yes"s, "good\x01.example:443"s}) {
+      const std::string answer = ConnectTo(target);
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 Bad Request\r\n")) << target << ": " << answer;
+    }
     for (const char* target : {"good.example:80", "good.example:22", "203.0.113.10:80"}) {
       EXPECT_TRUE(ConnectTo(target).starts_with("HTTP/1.1 403 ")) << target;
     }
     EXPECT_EQ(proxy->counters()[EgressOutcome::kOpened], 0U);
-    EXPECT_EQ(proxy->counters().refused(), 25U);
+    EXPECT_EQ(proxy->counters().refused(), 29U);
   };
   IN_OWN_NETWORK(body);
 }
