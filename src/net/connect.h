@@ -24,7 +24,12 @@ struct Patience {
 /// Waits for one of `events` on `fd`; false when the time is up or someone said stop.
 bool AwaitSocket(int fd, short events, const Patience& patience);
 
-/// A connected, non-blocking socket. An error is a sentence without the address.
+/// Gives a socket, or those that a listener accepts from now on, buffers that do not grow: they are
+/// memory of the machine's, outside the limit of any jail. Best effort.
+void BoundBuffers(int fd);
+
+/// A connected, non-blocking socket with bounded buffers. An error is a sentence without the
+/// address.
 Result<UniqueFd> Connect(const Address& address, const Patience& patience);
 
 /// False when it could not all be sent.

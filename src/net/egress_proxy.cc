@@ -115,7 +115,7 @@ struct EgressProxy::State {
   void Count(EgressOutcome outcome);
   bool CountBytes(std::uint64_t out, std::uint64_t in);
   std::vector<Address> Find(const HostPort& target) {
-    return options.resolver->Find(target, this, Within(options.limits.connect_time));
+    return options.resolver->Find(target, asker, Within(options.limits.connect_time));
   }
   Patience Within(Duration time) const {
     return {std::chrono::steady_clock::now() + time, stop.get()};
@@ -124,6 +124,7 @@ struct EgressProxy::State {
   UniqueFd listener;
   Options options;
   std::shared_ptr<EgressLedger> ledger;
+  const NameResolver::Asker asker = NameResolver::NewAsker();
   std::atomic<bool> open;
   std::atomic<bool> visited = false;
   UniqueFd stop;
@@ -334,6 +335,7 @@ Result<std::unique_ptr<EgressProxy>> EgressProxy::Start(UniqueFd listener, Optio
   if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     return Error::FromErrno("take over the egress listener");
   }
+  BoundBuffers(listener.get());
   auto state = std::make_unique<State>(std::move(listener), std::move(options), std::move(ledger));
   state->stop = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!state->stop.valid()) return Error::FromErrno("make an eventfd");

@@ -381,6 +381,69 @@ TEST(EgressProxy, ItsEndIsTheEndOfItsTunnelsAndWaitsForNoName) {
   IN_OWN_NETWORK(body);
 }
 
+TEST(EgressProxy, LookupsOfOneThatIsGoneCountAgainstNoOther) {
+  const auto body = [] {
+    const auto looking = std::make_shared<std::atomic<int>>(0);
+    std::promise<void> gate;
+    const auto resolver = std::make_shared<NameResolver>(
+        [looking, opened = gate.get_future().share()](const HostPort& target) {
+          if (target.host == "slow.example") {
+            ++*looking;
+            opened.wait();
+          }
+          return Resolve({kPublicAddress, target.port, true});
+        },
+        NameResolver::Limits{.lookups = 32, .per_asker = 1});
+    // Each leaves one behind, as many as it may have. The memory of one is soon that of another.
+    for (int i = 0; i < 8; ++i) {
+      EgressProxy::Options options;
+      options.resolver = resolver;
+      const auto proxy = StartProxy({"public"}, std::move(options));
+      const UniqueFd asker = Dial();
+      ASSERT_TRUE(SendAll(asker.get(), "CONNECT slow.example:443 HTTP/1.1\r\n\r\n", Soon()));
+      const auto deadline = Soon().deadline;
+      while (*looking <= i && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      EXPECT_EQ(*looking, i + 1);
+    }
+    gate.set_value();
+  };
+  IN_OWN_NETWORK(body);
+}
+
+/// How much can be sent into a tunnel whose other end takes nothing.
+std::size_t SentUntilFull(int fd) {
+  constexpr std::size_t kEnough = std::size_t{32} << 20U;
+  const std::string bytes(65536, 'x');
+  std::size_t sent = 0;
+  while (sent < kEnough) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    if (!AwaitSocket(fd, POLLOUT, {deadline, -1})) break;
+    const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno != EAGAIN) break;
+    sent += count > 0 ? static_cast<std::size_t>(count) : 0;
+  }
+  return sent;
+}
+
+TEST(EgressProxy, ATunnelHoldsLittleOfTheMachinesMemory) {
+  const auto body = [] {
+    const int small = 65536;
+    const UniqueFd deaf = ListenAt({kPublicAddress, 8443, true});
+    ASSERT_EQ(::setsockopt(deaf.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    const auto proxy = StartProxy({"203.0.113.10:8443"});
+    const UniqueFd fd = Dial();
+    ASSERT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+    ASSERT_TRUE(SendAll(fd.get(), "CONNECT 203.0.113.10:8443 HTTP/1.1\r\n\r\n", Soon()));
+    EXPECT_EQ(ReadSome(fd.get()), kWelcome);
+    const std::size_t sent = SentUntilFull(fd.get());
+    EXPECT_GT(sent, 0U);
+    EXPECT_LT(sent, std::size_t{2} << 20U);
+  };
+  IN_OWN_NETWORK(body);
+}
+
 TEST(EgressProxy, NothingButConnectIsKnown) {
   const auto body = [] {
     const auto proxy = StartProxy({"public"});
