@@ -32,6 +32,8 @@ TEST(Address, OnlyThePublicInternetIsPublic) {
                            "100.127.255.255",
                            "127.0.0.1",
                            "127.255.255.255",
+                           "168.63.129.16",
+                           "::ffff:168.63.129.16",
                            "169.254.169.254",
                            "172.16.0.1",
                            "172.31.255.255",
@@ -62,6 +64,19 @@ TEST(Address, OnlyThePublicInternetIsPublic) {
                            "fec0::1"}) {
     EXPECT_FALSE(IsPublicText(text)) << text;
   }
+}
+
+TEST(Address, AHostIsTheSameInBothFamilies) {
+  const auto same = [](const char* one, const char* other) {
+    return IsSameHost(Resolve({one, 443, true}).at(0), Resolve({other, 80, true}).at(0));
+  };
+  EXPECT_TRUE(same("203.0.113.10", "203.0.113.10"));
+  EXPECT_TRUE(same("203.0.113.10", "::ffff:203.0.113.10"));
+  EXPECT_TRUE(same("64:ff9b::cb00:710a", "203.0.113.10"));
+  EXPECT_TRUE(same("2001:db8::1", "2001:db8:0::1"));
+  EXPECT_FALSE(same("203.0.113.10", "203.0.113.11"));
+  EXPECT_FALSE(same("2001:db8::1", "2001:db8::2"));
+  EXPECT_FALSE(same("2001:db8::1", "203.0.113.10"));
 }
 
 TEST(Address, AHostIsANameOrTheUsualSpellingOfAnAddress) {
@@ -203,6 +218,15 @@ TEST(Upstream, ComesFromTheEnvironment) {
   EXPECT_EQ(FromVariables({{"all_proxy", "10.1.2.3:8080"}})->port, 8080);
   EXPECT_FALSE(FromVariables({{"ALL_PROXY", "x:1"}, {"NO_PROXY", "*"}})
                    ->UsedFor({"example.org", 443, false}));
+}
+
+TEST(Upstream, AnAddressIsKnownAsOne) {
+  EXPECT_TRUE(FromVariables({{"ALL_PROXY", "http://10.1.2.3:8080"}})->where().is_address);
+  const HostPort six = FromVariables({{"ALL_PROXY", "http://[fd00:0::7]:8080"}})->where();
+  EXPECT_TRUE(six.is_address);
+  EXPECT_EQ(six.host, "fd00::7");
+  EXPECT_EQ(six.port, 8080);
+  EXPECT_FALSE(FromVariables({{"ALL_PROXY", "http://proxy.example:8080"}})->where().is_address);
 }
 
 TEST(Upstream, WhatIsNoProxyIsRefusedWithoutShowingItsPassword) {

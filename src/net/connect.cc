@@ -68,6 +68,19 @@ Result<UniqueFd> Connect(const Address& address, const Patience& patience) {
   return fd;
 }
 
+Result<UniqueFd> ConnectToAny(std::span<const Address> addresses, const Patience& patience) {
+  constexpr std::size_t kMost = 8;
+  addresses = addresses.first(std::min(addresses.size(), kMost));
+  Result<UniqueFd> connected = Error(ErrorKind::kUnavailable, "no address is known for it");
+  for (; !addresses.empty(); addresses = addresses.subspan(1)) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto share = (patience.deadline - now) / static_cast<int>(addresses.size());
+    connected = Connect(addresses.front(), {now + share, patience.stop});
+    if (connected.ok()) break;
+  }
+  return connected;
+}
+
 bool SendAll(int fd, std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
     const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);

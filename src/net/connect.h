@@ -1,6 +1,7 @@
 // Finding and reaching hosts within a time limit. Any thread; blocks.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ void BoundBuffers(int fd);
 /// A connected, non-blocking socket with bounded buffers. An error is a sentence without the
 /// address.
 Result<UniqueFd> Connect(const Address& address, const Patience& patience);
+
+/// To the first of them that answers; each has an equal share of the time that is left. The first
+/// eight only: a name can have any number.
+Result<UniqueFd> ConnectToAny(std::span<const Address> addresses, const Patience& patience);
 
 /// False when it could not all be sent.
 bool SendAll(int fd, std::string_view bytes, const Patience& patience);

@@ -64,6 +64,12 @@ std::vector<std::string> DirectHosts(const std::string& list) {
 
 }  // namespace
 
+HostPort Upstream::where() const {
+  const bool is_v6 = host.find(':') != std::string::npos;
+  const auto parsed = ParseHostPort(is_v6 ? "[" + host + "]" : host, port);
+  return parsed ? *parsed : HostPort{host, port, false};
+}
+
 bool Upstream::UsedFor(const HostPort& target) const {
   if (host.empty()) return false;
   return std::ranges::none_of(direct, [&](const std::string& name) {
