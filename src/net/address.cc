@@ -25,6 +25,7 @@ constexpr Range kNotPublic[] = {
     {0x0A000000, 8},   // private
     {0x64400000, 10},  // shared by carriers' customers
     {0x7F000000, 8},   // loopback
+    {0xA83F8110, 32},  // the host of a machine in one of the large clouds
     {0xA9FE0000, 16},  // link-local, and the metadata services of clouds
     {0xAC100000, 12},  // private
     {0xC0000000, 24},  // protocol assignments
@@ -45,15 +46,22 @@ std::uint32_t BigEndian(const std::uint8_t* bytes) {
          std::uint32_t{bytes[2]} << 8U | bytes[3];
 }
 
-bool IsPublicV6(const in6_addr& address) {
+/// The IPv4 address that an IPv6 one stands for.
+std::optional<std::uint32_t> StandsFor(const in6_addr& address) {
   const std::uint8_t* bytes = address.s6_addr;
   constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   constexpr std::array<std::uint8_t, 12> kNat64 = {0, 0x64, 0xff, 0x9b};
   if (std::equal(kMapped.begin(), kMapped.end(), bytes) ||
       std::equal(kNat64.begin(), kNat64.end(), bytes)) {
-    return IsPublicV4(BigEndian(bytes + 12));
+    return BigEndian(bytes + 12);
   }
-  if (bytes[0] == 0x20 && bytes[1] == 0x02) return IsPublicV4(BigEndian(bytes + 2));  // 6to4
+  if (bytes[0] == 0x20 && bytes[1] == 0x02) return BigEndian(bytes + 2);  // 6to4
+  return std::nullopt;
+}
+
+bool IsPublicV6(const in6_addr& address) {
+  if (const auto v4 = StandsFor(address)) return IsPublicV4(*v4);
+  const std::uint8_t* bytes = address.s6_addr;
   // Teredo and the other protocol assignments below 2001:200::.
   if (bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 2) return false;
   // Only this eighth of the address space has been given out; private, link-local, multicast,
@@ -61,18 +69,41 @@ bool IsPublicV6(const in6_addr& address) {
   return (bytes[0] & 0xE0U) == 0x20;
 }
 
+std::optional<in6_addr> V6Of(const Address& address) {
+  if (address.storage.ss_family != AF_INET6) return std::nullopt;
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &address.storage, sizeof v6);
+  return v6.sin6_addr;
+}
+
+/// Also of an IPv6 address that stands for it.
+std::optional<std::uint32_t> V4Of(const Address& address) {
+  if (const auto v6 = V6Of(address)) return StandsFor(*v6);
+  if (address.storage.ss_family != AF_INET) return std::nullopt;
+  sockaddr_in v4{};
+  std::memcpy(&v4, &address.storage, sizeof v4);
+  return ntohl(v4.sin_addr.s_addr);
+}
+
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-bool IsV4(const std::string& text) {
-  in_addr parsed{};
-  return ::inet_pton(AF_INET, text.c_str(), &parsed) == 1;
+bool IsAddressCharacter(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == ':' || c == '.';
 }
 
-bool IsV6(const std::string& text) {
+/// The one spelling of an address that everybody compares, whichever way it was written; "" for
+/// what is none. Each byte is looked at: inet_pton() stops at the first NUL.
+std::string SpelledOut(int family, const std::string& text) {
   in6_addr parsed{};
-  return ::inet_pton(AF_INET6, text.c_str(), &parsed) == 1;
+  std::array<char, INET6_ADDRSTRLEN> spelled{};
+  if (!std::ranges::all_of(text, IsAddressCharacter) ||
+      ::inet_pton(family, text.c_str(), &parsed) != 1 ||
+      ::inet_ntop(family, &parsed, spelled.data(), spelled.size()) == nullptr) {
+    return "";
+  }
+  return spelled.data();
 }
 
 /// A name, and none that a resolver could take for an address: no top level domain begins with a
@@ -106,17 +137,17 @@ std::string ToText(const Address& address) {
 }
 
 bool IsPublic(const Address& address) {
-  if (address.storage.ss_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &address.storage, sizeof v4);
-    return IsPublicV4(ntohl(v4.sin_addr.s_addr));
-  }
-  if (address.storage.ss_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, &address.storage, sizeof v6);
-    return IsPublicV6(v6.sin6_addr);
-  }
-  return false;
+  if (const auto v4 = V4Of(address)) return IsPublicV4(*v4);
+  const auto v6 = V6Of(address);
+  return v6 && IsPublicV6(*v6);
+}
+
+bool IsSameHost(const Address& one, const Address& other) {
+  const auto v4 = V4Of(one);
+  if (v4 || V4Of(other)) return v4 == V4Of(other);
+  const auto v6 = V6Of(one);
+  const auto other_v6 = V6Of(other);
+  return v6 && other_v6 && std::memcmp(&*v6, &*other_v6, sizeof *v6) == 0;
 }
 
 std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t default_port) {
@@ -137,9 +168,10 @@ std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t defau
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   if (!bracketed && host.ends_with('.')) host.pop_back();
-  parsed.is_address = bracketed ? IsV6(host) : IsV4(host);
+  parsed.host = SpelledOut(bracketed ? AF_INET6 : AF_INET, host);
+  parsed.is_address = !parsed.host.empty();
   if (parsed.port == 0 || (!parsed.is_address && (bracketed || !IsName(host)))) return std::nullopt;
-  parsed.host = std::move(host);
+  if (!parsed.is_address) parsed.host = std::move(host);
   return parsed;
 }
 

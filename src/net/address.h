@@ -27,8 +27,13 @@ std::string ToText(const Address& address);
 /// unspecified; an IPv6 address that stands for an IPv4 one is judged by that.
 bool IsPublic(const Address& address);
 
+/// Whether it is the same host, whatever the port: an IPv6 address that stands for an IPv4 one is
+/// that one.
+bool IsSameHost(const Address& one, const Address& other);
+
 struct HostPort {
-  /// Lower case, without the brackets of IPv6 and without the dot at the end.
+  /// Lower case, without the brackets of IPv6 and without the dot at the end; an address as
+  /// ToText() spells it. Letters, digits and ".-_:", never anything else.
   std::string host;
   std::uint16_t port = 0;
   bool is_address = false;

@@ -1,5 +1,6 @@
 #include "net/address.h"
 
+#include <cctype>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -31,6 +32,8 @@ TEST(Address, OnlyThePublicInternetIsPublic) {
                            "100.127.255.255",
                            "127.0.0.1",
                            "127.255.255.255",
+                           "168.63.129.16",
+                           "::ffff:168.63.129.16",
                            "169.254.169.254",
                            "172.16.0.1",
                            "172.31.255.255",
@@ -63,6 +66,19 @@ TEST(Address, OnlyThePublicInternetIsPublic) {
   }
 }
 
+TEST(Address, AHostIsTheSameInBothFamilies) {
+  const auto same = [](const char* one, const char* other) {
+    return IsSameHost(Resolve({one, 443, true}).at(0), Resolve({other, 80, true}).at(0));
+  };
+  EXPECT_TRUE(same("203.0.113.10", "203.0.113.10"));
+  EXPECT_TRUE(same("203.0.113.10", "::ffff:203.0.113.10"));
+  EXPECT_TRUE(same("64:ff9b::cb00:710a", "203.0.113.10"));
+  EXPECT_TRUE(same("2001:db8::1", "2001:db8:0::1"));
+  EXPECT_FALSE(same("203.0.113.10", "203.0.113.11"));
+  EXPECT_FALSE(same("2001:db8::1", "2001:db8::2"));
+  EXPECT_FALSE(same("2001:db8::1", "203.0.113.10"));
+}
+
 TEST(Address, AHostIsANameOrTheUsualSpellingOfAnAddress) {
   const auto shown = [](std::string_view text) -> std::string {
     const auto parsed = ParseHostPort(text);
@@ -75,6 +91,8 @@ TEST(Address, AHostIsANameOrTheUsualSpellingOfAnAddress) {
   EXPECT_EQ(shown("192.0.2.1:443"), "192.0.2.1 443 address");
   EXPECT_EQ(shown("[2001:DB8::1]:443"), "2001:db8::1 443 address");
   EXPECT_EQ(shown("[::ffff:127.0.0.1]:443"), "::ffff:127.0.0.1 443 address");
+  EXPECT_EQ(shown("[::ffff:7f00:1]:443"), "::ffff:127.0.0.1 443 address");
+  EXPECT_EQ(shown("[fd00:0:0:0:0:0:0:07]:443"), "fd00::7 443 address");
   for (const char* text : {"",
                            ":443",
                            "example.org",
@@ -113,6 +131,25 @@ TEST(Address, AHostIsANameOrTheUsualSpellingOfAnAddress) {
   }
 }
 
+TEST(Address, NoByteOutsideOfNamesAndAddressesPasses) {
+  using std::string_view_literals::operator""sv;
+  for (const std::string_view text :
+       {"203.0.113.10\0.corp.example:443"sv, "203.0.113.10\0:443"sv, "[2001:db8::10\0]:443"sv,
+        "[2001:db8::10\0\nx-injected: yes]:443"sv, "[2001:db8::10\r\nx: y]:443"sv,
+        "example.org\0:443"sv, "example.org:443\0"sv, "exam\0ple.org:443"sv}) {
+    EXPECT_FALSE(ParseHostPort(text)) << text;
+  }
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    const std::string in_name = std::string("a") + c + "b";
+    const std::string in_address = std::string("2001:db8::1") + c + "2";
+    const bool is_of_names = std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.';
+    const bool is_of_addresses = std::isxdigit(byte) != 0 || c == ':';
+    EXPECT_EQ(ParseHostPort(in_name, 443).has_value(), is_of_names) << byte;
+    EXPECT_EQ(ParseHostPort("[" + in_address + "]:443").has_value(), is_of_addresses) << byte;
+  }
+}
+
 using Reach = EgressPolicy::Reach;
 
 Reach Ask(const std::vector<std::string>& entries, std::string_view target) {
@@ -143,6 +180,7 @@ TEST(EgressPolicy, AListNarrowsToItsHosts) {
   EXPECT_EQ(Ask(list, "203.0.113.1:443"), Reach::kNowhere);
   EXPECT_EQ(Ask({"10.0.0.5", "[fd00::5]:8443"}, "10.0.0.5:443"), Reach::kAnyAddress);
   EXPECT_EQ(Ask({"10.0.0.5", "[fd00::5]:8443"}, "[fd00::5]:8443"), Reach::kAnyAddress);
+  EXPECT_EQ(Ask({"[fd00:0:0:0:0:0:0:7]"}, "[fd00::7]:443"), Reach::kAnyAddress) << "one address";
 }
 
 TEST(EgressPolicy, AnEntryThatIsNoHostIsRefused) {
@@ -172,9 +210,23 @@ TEST(Upstream, ComesFromTheEnvironment) {
   EXPECT_FALSE(full->UsedFor({"localhost", 443, false}));
   EXPECT_FALSE(full->UsedFor({"index.corp.example", 443, false}));
   EXPECT_FALSE(full->UsedFor({"10.0.0.1", 443, true}));
+  const auto sixes = FromVariables(
+      {{"ALL_PROXY", "x:1"}, {"NO_PROXY", "fd00:0:0:0:0:0:0:7,[2001:DB8::0010],0.113.10"}});
+  EXPECT_FALSE(sixes->UsedFor({"fd00::7", 443, true}));
+  EXPECT_FALSE(sixes->UsedFor({"2001:db8::10", 443, true}));
+  EXPECT_TRUE(sixes->UsedFor({"203.0.113.10", 443, true})) << "an address is below no other";
   EXPECT_EQ(FromVariables({{"all_proxy", "10.1.2.3:8080"}})->port, 8080);
   EXPECT_FALSE(FromVariables({{"ALL_PROXY", "x:1"}, {"NO_PROXY", "*"}})
                    ->UsedFor({"example.org", 443, false}));
+}
+
+TEST(Upstream, AnAddressIsKnownAsOne) {
+  EXPECT_TRUE(FromVariables({{"ALL_PROXY", "http://10.1.2.3:8080"}})->where().is_address);
+  const HostPort six = FromVariables({{"ALL_PROXY", "http://[fd00:0::7]:8080"}})->where();
+  EXPECT_TRUE(six.is_address);
+  EXPECT_EQ(six.host, "fd00::7");
+  EXPECT_EQ(six.port, 8080);
+  EXPECT_FALSE(FromVariables({{"ALL_PROXY", "http://proxy.example:8080"}})->where().is_address);
 }
 
 TEST(Upstream, WhatIsNoProxyIsRefusedWithoutShowingItsPassword) {

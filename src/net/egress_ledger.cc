@@ -21,6 +21,8 @@ std::string_view NameOf(EgressOutcome outcome) {
       return "not_public";
     case EgressOutcome::kNotYet:
       return "not_yet";
+    case EgressOutcome::kOverTraffic:
+      return "over_traffic";
     case EgressOutcome::kNotConnect:
       return "not_connect";
     case EgressOutcome::kMalformed:

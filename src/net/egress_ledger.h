@@ -20,14 +20,15 @@ enum class EgressOutcome {
   kNotListed,    ///< The policy does not know the host.
   kNotPublic,    ///< Its address is one that the policy does not give.
   kNotYet,       ///< It came before its jail may reach anyone.
+  kOverTraffic,  ///< Its proxy has moved all that it may.
   kNotConnect,   ///< It was no CONNECT.
   kMalformed,    ///< It named no host and port.
   kUnreachable,  ///< It was allowed, and the host does not answer.
 };
 inline constexpr std::array kEgressOutcomes = {
-    EgressOutcome::kOpened,      EgressOutcome::kNotListed,  EgressOutcome::kNotPublic,
-    EgressOutcome::kNotYet,      EgressOutcome::kNotConnect, EgressOutcome::kMalformed,
-    EgressOutcome::kUnreachable,
+    EgressOutcome::kOpened,    EgressOutcome::kNotListed,   EgressOutcome::kNotPublic,
+    EgressOutcome::kNotYet,    EgressOutcome::kOverTraffic, EgressOutcome::kNotConnect,
+    EgressOutcome::kMalformed, EgressOutcome::kUnreachable,
 };
 /// "opened", "not_listed", ...
 std::string_view NameOf(EgressOutcome outcome);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "net/own_addresses.h"
+
 namespace polybox::net {
 
 std::string ComplaintAboutEntry(const std::string& entry) {
@@ -34,17 +36,25 @@ Result<EgressPolicy> EgressPolicy::Make(const std::vector<std::string>& entries,
   return policy;
 }
 
+bool EgressPolicy::Rule::IsFor(const HostPort& target) const {
+  if (port != target.port || host.empty()) return false;
+  return is_suffix ? !target.is_address && target.host.ends_with(host) : target.host == host;
+}
+
+bool EgressPolicy::Names(const HostPort& target) const {
+  return std::ranges::any_of(rules_, [&](const Rule& rule) { return rule.IsFor(target); });
+}
+
 EgressPolicy::Reach EgressPolicy::ForHost(const HostPort& target) const {
   Reach best = Reach::kNowhere;
   for (const Rule& rule : rules_) {
-    if (rule.port != target.port) continue;
-    if (rule.host == target.host) {
-      if (target.is_address || inside_ == Inside::kOfNamedHosts) return Reach::kAnyAddress;
-      best = Reach::kPublicAddress;
+    const bool is_public = rule.host.empty() && rule.port == target.port;
+    if (!is_public && !rule.IsFor(target)) continue;
+    const bool in_full = !is_public && !rule.is_suffix;
+    if (in_full && (target.is_address || inside_ == Inside::kOfNamedHosts)) {
+      return Reach::kAnyAddress;
     }
-    const bool under_suffix =
-        rule.is_suffix && !target.is_address && target.host.ends_with(rule.host);
-    if (rule.host.empty() || under_suffix) best = Reach::kPublicAddress;
+    best = Reach::kPublicAddress;
   }
   return best;
 }
@@ -52,7 +62,8 @@ EgressPolicy::Reach EgressPolicy::ForHost(const HostPort& target) const {
 bool EgressPolicy::Allows(Reach reach, const Address& address, std::uint16_t port) const {
   if (reach == Reach::kAnyAddress) return true;
   if (reach == Reach::kNowhere) return false;
-  return IsPublic(address) || ForHost({ToText(address), port, true}) == Reach::kAnyAddress;
+  if (IsPublic(address) && !IsOwn(address)) return true;
+  return ForHost({ToText(address), port, true}) == Reach::kAnyAddress;
 }
 
 }  // namespace polybox::net

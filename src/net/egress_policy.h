@@ -34,7 +34,10 @@ class EgressPolicy {
                                    Inside inside = Inside::kOfNamedHosts);
 
   Reach ForHost(const HostPort& target) const;
-  /// Whether a host of this reach may be reached at this address.
+  /// Whether an entry stands for this host in particular: not only "public".
+  bool Names(const HostPort& target) const;
+  /// Whether a host of this reach may be reached at this address. The machine's own addresses are
+  /// like those that are not public. Asks the system for them.
   bool Allows(Reach reach, const Address& address, std::uint16_t port) const;
   Inside inside() const { return inside_; }
   const std::string& setting() const { return setting_; }
@@ -42,6 +45,8 @@ class EgressPolicy {
 
  private:
   struct Rule {
+    bool IsFor(const HostPort& target) const;
+
     /// With its leading dot when `is_suffix`; "" is "public".
     std::string host;
     std::uint16_t port = 443;

@@ -25,11 +25,17 @@ namespace {
 // Enough for an error message; a guest can ask for any number.
 constexpr std::size_t kMostRefused = 16;
 
+constexpr const char* kHidden = "its address is not a public one";
+
 std::string Answer(int status, std::string_view reason, std::string_view text) {
   return fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n"
       "\r\n{}",
       status, reason, text.size(), text);
+}
+
+std::string Forbidden(std::string_view text) {
+  return Answer(403, "Forbidden", fmt::format("polybox: {}\n", text));
 }
 
 std::string Bracketed(const std::string& host) {
@@ -105,18 +111,18 @@ struct EgressProxy::State {
   void Serve();
   /// Takes one connection; false when the machine has no descriptor or thread for it.
   bool Accept();
-  void Converse(int client);
-  void Tunnel(int client, const HostPort& target, std::string early);
-  Reached Reach(const HostPort& target);
+  void Converse(int client, Door came_through);
+  void Tunnel(int client, Reached reached, std::string early);
+  Reached Reach(const HostPort& target, Door came_through);
   Reached ReachDirectly(const HostPort& target, EgressPolicy::Reach reach);
   Reached ReachThrough(const HostPort& target);
   Reached Refuse(EgressOutcome outcome, Refused refused);
   Reached RefuseAddress(const HostPort& target, const Address& address);
-  void Count(EgressOutcome outcome);
+  /// A guest hears the same of a name that leads inside and of one that leads nowhere: which names
+  /// there are inside is not for it to know.
+  Reached RefuseUnknown(const HostPort& target);
+  bool HidesAddressOf(const HostPort& target) const;
   bool CountBytes(std::uint64_t out, std::uint64_t in);
-  std::vector<Address> Find(const HostPort& target) {
-    return options.resolver->Find(target, this, Within(options.limits.connect_time));
-  }
   Patience Within(Duration time) const {
     return {std::chrono::steady_clock::now() + time, stop.get()};
   }
@@ -124,11 +130,15 @@ struct EgressProxy::State {
   UniqueFd listener;
   Options options;
   std::shared_ptr<EgressLedger> ledger;
+  const NameResolver::Asker asker = NameResolver::NewAsker();
+  /// Held while the door is moved, and while someone comes through it.
+  std::mutex door;
   std::atomic<bool> open;
   std::atomic<bool> visited = false;
+  /// Bytes, both ways.
+  std::atomic<std::uint64_t> moved = 0;
   UniqueFd stop;
   mutable std::mutex mutex;
-  EgressCounters counters;
   std::vector<Refused> first_refused;
   std::list<Connection> connections;
   std::jthread acceptor;
@@ -142,15 +152,19 @@ EgressProxy::State::Reached EgressProxy::State::Refuse(EgressOutcome outcome, Re
     return one.host == refused.host && one.port == refused.port;
   });
   if (is_new && first_refused.size() < kMostRefused) first_refused.push_back(std::move(refused));
-  return {outcome, Answer(403, "Forbidden", "polybox: " + text + "\n")};
+  return {outcome, Forbidden(text)};
+}
+
+bool EgressProxy::State::HidesAddressOf(const HostPort& target) const {
+  return !target.is_address && options.policy.inside() == EgressPolicy::Inside::kNamedThemselves;
 }
 
 EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const HostPort& target,
                                                               const Address& address) {
   Refused refused = {target.host, target.port, "it is not a public address"};
   const std::string text = ToText(address);
-  if (!target.is_address && options.policy.inside() == EgressPolicy::Inside::kNamedThemselves) {
-    refused.why = "its address is not a public one";
+  if (HidesAddressOf(target)) {
+    refused.why = kHidden;
     refused.address = text;
   } else if (!target.is_address) {
     refused.why = fmt::format("its address {} is not a public one", text);
@@ -158,36 +172,36 @@ EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const HostPort& ta
   return Refuse(EgressOutcome::kNotPublic, std::move(refused));
 }
 
+EgressProxy::State::Reached EgressProxy::State::RefuseUnknown(const HostPort& target) {
+  ledger->Note({target.host, target.port, "no address is known for it"});
+  const Refused told = {target.host, target.port, kHidden, "in the log"};
+  return {EgressOutcome::kUnreachable, Forbidden(Explain(told, options.policy.setting()))};
+}
+
 EgressProxy::State::Reached EgressProxy::State::ReachDirectly(const HostPort& target,
                                                               EgressPolicy::Reach reach) {
-  std::string reason = "no address is known for it";
-  const Address* hidden = nullptr;
-  const std::vector<Address> addresses = Find(target);
-  for (const Address& address : addresses) {
-    if (!options.policy.Allows(reach, address, target.port)) {
-      hidden = &address;
-      continue;
-    }
-    Result<UniqueFd> connected = Connect(address, Within(options.limits.connect_time));
-    if (connected.ok()) return {EgressOutcome::kOpened, "", std::move(connected).value()};
-    reason = connected.error().message();
-    hidden = nullptr;
-  }
-  if (hidden != nullptr) return RefuseAddress(target, *hidden);
+  const Patience patience = Within(options.limits.connect_time);
+  std::vector<Address> addresses = options.resolver->Find(target, asker, patience);
+  if (addresses.empty() && HidesAddressOf(target)) return RefuseUnknown(target);
+  const std::optional<Address> first =
+      addresses.empty() ? std::nullopt : std::optional(addresses.front());
+  std::erase_if(addresses, [&](const Address& address) {
+    return !options.policy.Allows(reach, address, target.port);
+  });
+  if (first && addresses.empty()) return RefuseAddress(target, *first);
+  Result<UniqueFd> connected = ConnectToAny(addresses, patience);
+  if (connected.ok()) return {EgressOutcome::kOpened, "", std::move(connected).value()};
   return {EgressOutcome::kUnreachable,
           Answer(502, "Bad Gateway",
                  fmt::format("polybox: {}:{} cannot be reached: {}\n", Bracketed(target.host),
-                             target.port, reason))};
+                             target.port, connected.error().message()))};
 }
 
 EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& target) {
   const Upstream& upstream = options.upstream;
-  const HostPort proxy = {upstream.host, upstream.port, false};
-  Result<UniqueFd> connected = Error(ErrorKind::kUnavailable, "the upstream proxy has no address");
-  for (const Address& address : Find(proxy)) {
-    connected = Connect(address, Within(options.limits.connect_time));
-    if (connected.ok()) break;
-  }
+  const Patience patience = Within(options.limits.connect_time);
+  Result<UniqueFd> connected =
+      ConnectToAny(options.resolver->Find(upstream.where(), asker, patience), patience);
   const auto failed = [](const std::string& text) -> Reached {
     return {EgressOutcome::kUnreachable, Answer(502, "Bad Gateway", "polybox: " + text + "\n")};
   };
@@ -197,7 +211,6 @@ EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& tar
   if (!upstream.authorization.empty()) {
     request += fmt::format("Proxy-Authorization: {}\r\n", upstream.authorization);
   }
-  const Patience patience = Within(options.limits.connect_time);
   std::string early;
   const std::string header =
       SendAll(connected->get(), request + "\r\n", patience)
@@ -210,13 +223,19 @@ EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& tar
                 header.substr(0, std::min(header.find("\r\n"), std::size_t{100})));
 }
 
-EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target) {
-  if (!open) {
+EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target, Door came_through) {
+  const auto not_now = [&](std::string_view why) {
+    return Forbidden(
+        fmt::format("{}:{} may not be reached: {}", Bracketed(target.host), target.port, why));
+  };
+  if (came_through == Door::kClosed || !open) {
     return {EgressOutcome::kNotYet,
-            Answer(403, "Forbidden",
-                   fmt::format("polybox: {}:{} may not be reached: only the program itself may "
-                               "reach hosts, nothing that runs before it\n",
-                               Bracketed(target.host), target.port))};
+            not_now("only the program itself may reach hosts, nothing that runs before it")};
+  }
+  if (moved >= options.limits.traffic.count()) {
+    return {EgressOutcome::kOverTraffic,
+            not_now(fmt::format("all tunnels together may move {} bytes, and have",
+                                options.limits.traffic.count()))};
   }
   // Before anything is asked: a name off the list is not looked up, for that alone would tell its
   // owner something.
@@ -225,7 +244,13 @@ EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target) {
     return Refuse(EgressOutcome::kNotListed, {target.host, target.port, "it is not on the list"});
   }
   if (!options.upstream.UsedFor(target)) return ReachDirectly(target, reach);
-  // A name is the upstream's to resolve; an address can be judged here.
+  // A name is the upstream's to resolve; an address can be judged here. So for code that nobody has
+  // read "public" gives no name: it could be one from inside.
+  if (HidesAddressOf(target) && !options.policy.Names(target)) {
+    return Refuse(
+        EgressOutcome::kNotListed,
+        {target.host, target.port, "behind an upstream proxy only named hosts are given"});
+  }
   if (target.is_address) {
     const std::vector<Address> addresses = Resolve(target);
     if (addresses.empty() || !options.policy.Allows(reach, addresses[0], target.port)) {
@@ -235,24 +260,14 @@ EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target) {
   return ReachThrough(target);
 }
 
-void EgressProxy::State::Count(EgressOutcome outcome) {
-  ledger->Count(outcome);
-  const std::lock_guard lock(mutex);
-  ++counters[outcome];
-}
-
 bool EgressProxy::State::CountBytes(std::uint64_t out, std::uint64_t in) {
   ledger->CountBytes(out, in);
-  const std::lock_guard lock(mutex);
-  counters.bytes_out += out;
-  counters.bytes_in += in;
-  return counters.bytes_out + counters.bytes_in <= options.limits.traffic.count();
+  return (moved += out + in) <= options.limits.traffic.count();
 }
 
-void EgressProxy::State::Tunnel(int client, const HostPort& target, std::string early) {
-  Reached reached = Reach(target);
+void EgressProxy::State::Tunnel(int client, Reached reached, std::string early) {
   const bool opened = reached.outcome == EgressOutcome::kOpened;
-  Count(reached.outcome);
+  ledger->Count(reached.outcome);
   if (opened) reached.answer = "HTTP/1.1 200 Connection established\r\n\r\n";
   if (!SendAll(client, reached.answer, Within(options.limits.request_time)) || !opened) return;
   RunTunnel({.client = client,
@@ -264,14 +279,14 @@ void EgressProxy::State::Tunnel(int client, const HostPort& target, std::string 
              .count = [this](std::uint64_t out, std::uint64_t in) { return CountBytes(out, in); }});
 }
 
-void EgressProxy::State::Converse(int client) {
+void EgressProxy::State::Converse(int client, Door came_through) {
   std::string early;
   const Patience patience = Within(options.limits.request_time);
   const std::string header = ReadHeader(client, options.limits.header, patience, early);
   if (header.empty()) return;
   const std::optional<std::string> text = ConnectTarget(header);
   if (!text) {
-    Count(EgressOutcome::kNotConnect);
+    ledger->Count(EgressOutcome::kNotConnect);
     SendAll(client,
             Answer(405, "Method Not Allowed",
                    "polybox: this proxy knows only CONNECT, and so no plain http; use https, or a "
@@ -281,24 +296,31 @@ void EgressProxy::State::Converse(int client) {
   }
   const std::optional<HostPort> target = ParseHostPort(*text);
   if (!target) {
-    Count(EgressOutcome::kMalformed);
+    ledger->Count(EgressOutcome::kMalformed);
     SendAll(
         client,
         Answer(400, "Bad Request", "polybox: CONNECT needs a host name or address and a port\n"),
         patience);
     return;
   }
-  Tunnel(client, *target, std::move(early));
+  Tunnel(client, Reach(*target, came_through), std::move(early));
 }
 
 bool EgressProxy::State::Accept() {
-  UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client.valid()) return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
-  visited = true;
+  UniqueFd client;
+  Door came_through = Door::kClosed;
+  {
+    // The door does not move between their coming and our look at it.
+    const std::lock_guard lock(door);
+    client.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!client.valid()) return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
+    visited = true;
+    if (open) came_through = Door::kOpen;
+  }
   Connection& connection = connections.emplace_back();
   try {
-    connection.thread = std::jthread([this, &connection, held = std::move(client)] {
-      Converse(held.get());
+    connection.thread = std::jthread([this, &connection, came_through, held = std::move(client)] {
+      Converse(held.get(), came_through);
       connection.done = true;
     });
   } catch (const std::system_error&) {
@@ -334,11 +356,16 @@ Result<std::unique_ptr<EgressProxy>> EgressProxy::Start(UniqueFd listener, Optio
   if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     return Error::FromErrno("take over the egress listener");
   }
+  BoundBuffers(listener.get());
   auto state = std::make_unique<State>(std::move(listener), std::move(options), std::move(ledger));
   state->stop = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!state->stop.valid()) return Error::FromErrno("make an eventfd");
   State* const running = state.get();
-  state->acceptor = std::jthread([running] { running->Serve(); });
+  try {
+    state->acceptor = std::jthread([running] { running->Serve(); });
+  } catch (const std::system_error& error) {
+    return Error::FromErrno("start a thread for the egress proxy", error.code().value());
+  }
   return std::unique_ptr<EgressProxy>(new EgressProxy(std::move(state)));
 }
 
@@ -349,18 +376,22 @@ EgressProxy::~EgressProxy() {
 }
 
 void EgressProxy::Open() {
+  // As many as can wait at most, so that there is an end.
+  constexpr int kMostWaiting = 4096;
+  const std::lock_guard lock(state_->door);
+  // Whoever waits has come before the door was opened.
+  for (int i = 0; i < kMostWaiting; ++i) {
+    const UniqueFd early(::accept4(state_->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!early.valid()) break;
+    state_->ledger->Count(EgressOutcome::kNotYet);
+  }
   state_->open = true;
 }
 
 bool EgressProxy::Close() {
-  // In this order: whoever comes after the look finds the door closed.
+  const std::lock_guard lock(state_->door);
   state_->open = false;
   return !state_->visited;
-}
-
-EgressCounters EgressProxy::counters() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->counters;
 }
 
 std::vector<Refused> EgressProxy::refused() const {

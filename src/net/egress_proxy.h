@@ -25,12 +25,13 @@ struct EgressLimits {
   int connections = 32;
   /// New ones; more wait too. What they cost is our processor time, not the jail's.
   int per_second = 100;
-  /// For the request, for resolving and connecting, and for a tunnel in which nothing moves.
+  /// For the request, for resolving and connecting together, and for a tunnel in which nothing
+  /// moves.
   Duration request_time = std::chrono::seconds(10);
   Duration connect_time = std::chrono::seconds(15);
   Duration idle_time = std::chrono::seconds(60);
   Bytes header = Bytes::KiB(8);
-  /// Through all tunnels, both ways; past it they end.
+  /// Through all tunnels, both ways; past it they end, and there are no others.
   Bytes traffic = Bytes::MiB(4096);
 };
 
@@ -57,11 +58,11 @@ class EgressProxy {
   /// Ends all tunnels, at once.
   ~EgressProxy();
 
+  /// Whoever came before, and whoever waits to be accepted now, stays refused.
   void Open();
   /// Refuses all again. True when nobody has come so far: then there is no tunnel to end.
   bool Close();
 
-  EgressCounters counters() const;
   /// The first few, each once.
   std::vector<Refused> refused() const;
 

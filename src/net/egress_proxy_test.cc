@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <poll.h>
+#include <pthread.h>
 #include <sstream>
 #include <thread>
 
@@ -67,6 +68,12 @@ std::shared_ptr<NameResolver> Knowing(std::map<std::string, std::vector<std::str
   return std::make_shared<NameResolver>(Names(std::move(names)));
 }
 
+/// Of the proxy that was started last.
+std::shared_ptr<EgressLedger> ledger_of_last;
+EgressCounters Counted() {
+  return ledger_of_last->counters();
+}
+
 std::unique_ptr<EgressProxy> StartProxy(const std::vector<std::string>& allow,
                                         EgressProxy::Options options = {}) {
   static std::ostringstream log;
@@ -79,9 +86,9 @@ std::unique_ptr<EgressProxy> StartProxy(const std::vector<std::string>& allow,
                                 {"mapped.example", {"::ffff:10.9.8.7"}},
                                 {"mixed.example", {kPrivateAddress, kPublicAddress}}});
   }
+  ledger_of_last = std::make_shared<EgressLedger>("guest", log::Logger::ToStream(log, {}));
   auto proxy =
-      EgressProxy::Start(ListenAt({"127.0.0.1", 3128, true}), std::move(options),
-                         std::make_shared<EgressLedger>("guest", log::Logger::ToStream(log, {})));
+      EgressProxy::Start(ListenAt({"127.0.0.1", 3128, true}), std::move(options), ledger_of_last);
   EXPECT_TRUE(proxy.ok());
   return std::move(proxy).value();
 }
@@ -127,6 +134,38 @@ std::string ConnectTo(const std::string& target) {
 
 constexpr const char* kWelcome = "HTTP/1.1 200 Connection established\r\n\r\n";
 
+/// While it lives no thread can be made: each would want more room for its stack than there is.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    ::pthread_attr_t wide;
+    ::pthread_getattr_default_np(&before_);
+    ::pthread_getattr_default_np(&wide);
+    ::pthread_attr_setstacksize(&wide, std::size_t{1} << 62U);
+    ::pthread_setattr_default_np(&wide);
+    ::pthread_attr_destroy(&wide);
+  }
+  ~NoMoreThreads() {
+    ::pthread_setattr_default_np(&before_);
+    ::pthread_attr_destroy(&before_);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+
+ private:
+  ::pthread_attr_t before_;
+};
+
+TEST(EgressProxy, WithoutAThreadThereIsAnErrorAndNoEnd) {
+  std::ostringstream log;
+  const auto ledger = std::make_shared<EgressLedger>("guest", log::Logger::ToStream(log, {}));
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const NoMoreThreads none;
+  const auto proxy = EgressProxy::Start(std::move(listener), {}, ledger);
+  ASSERT_FALSE(proxy.ok());
+  EXPECT_EQ(proxy.error().system_errno(), EAGAIN) << proxy.error().message();
+}
+
 TEST(EgressProxy, WhatIsAllowedIsReachedAndBytesGoBothWays) {
   const auto body = [] {
     const auto proxy = StartProxy({"public"});
@@ -136,7 +175,7 @@ TEST(EgressProxy, WhatIsAllowedIsReachedAndBytesGoBothWays) {
     EXPECT_EQ(ReadSome(fd.get()).substr(0, 44), std::string(kWelcome) + "good\n");
     ASSERT_TRUE(SendAll(fd.get(), "pong\n", Soon()));
     EXPECT_TRUE(ReadSome(fd.get()).ends_with("pong\n"));
-    const EgressCounters counters = proxy->counters();
+    const EgressCounters counters = Counted();
     EXPECT_EQ(counters[EgressOutcome::kOpened], 1U);
     EXPECT_EQ(counters.bytes_out, 5U) << "what came with the request is not counted twice";
     fd.reset();
@@ -161,11 +200,18 @@ TEST(EgressProxy, NoSpellingReachesWhatIsNotPublic) {
       const std::string answer = ConnectTo(target);
       EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 Bad Request\r\n")) << target << ": " << answer;
     }
+    using std::string_literals::operator""s;
+    for (const std::string& target :
+         {"203.0.113.10\0.corp:443"s, "[2001:db8::10\0\nx-injected: yes]:443"s,
+          "good.example:443\nx-injected: yes"s, "good\x01.example:443"s}) {
+      const std::string answer = ConnectTo(target);
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 400 Bad Request\r\n")) << target << ": " << answer;
+    }
     for (const char* target : {"good.example:80", "good.example:22", "203.0.113.10:80"}) {
       EXPECT_TRUE(ConnectTo(target).starts_with("HTTP/1.1 403 ")) << target;
     }
-    EXPECT_EQ(proxy->counters()[EgressOutcome::kOpened], 0U);
-    EXPECT_EQ(proxy->counters().refused(), 25U);
+    EXPECT_EQ(Counted()[EgressOutcome::kOpened], 0U);
+    EXPECT_EQ(Counted().refused(), 29U);
   };
   IN_OWN_NETWORK(body);
 }
@@ -224,7 +270,7 @@ TEST(EgressProxy, OfSeveralAddressesOnlyThePublicOnesAreTried) {
     const auto proxy = StartProxy({"public"});
     EXPECT_EQ(ConnectTo("mixed.example:443"), std::string(kWelcome) + "good\n");
     EXPECT_TRUE(ConnectTo("unknown.example:443").starts_with("HTTP/1.1 502 Bad Gateway\r\n"));
-    EXPECT_EQ(proxy->counters()[EgressOutcome::kUnreachable], 1U);
+    EXPECT_EQ(Counted()[EgressOutcome::kUnreachable], 1U);
   };
   IN_OWN_NETWORK(body);
 }
@@ -251,13 +297,27 @@ TEST(EgressProxy, AListForGuestsGivesNoAddressInsideThatItDoesNotName) {
                       .ends_with("\r\n\r\npolybox: private.example:443 may not be reached: its "
                                  "address is not a public one; the setting guest-egress with its "
                                  "address, which the log has, would allow it\n"));
-      EXPECT_EQ(proxy->counters()[EgressOutcome::kNotPublic], 4U);
-      EXPECT_EQ(proxy->counters()[EgressOutcome::kNotListed], 1U);
+      EXPECT_EQ(Counted()[EgressOutcome::kNotPublic], 4U);
+      EXPECT_EQ(Counted()[EgressOutcome::kNotListed], 1U);
     }
     const auto proxy = StartProxy({}, Strict({"private.example", "local.example", "10.9.8.7"}));
     EXPECT_TRUE(ConnectTo("private.example:443").starts_with("HTTP/1.1 200 ")) << "both are named";
     EXPECT_TRUE(ConnectTo("10.9.8.7:443").starts_with("HTTP/1.1 200 "));
     EXPECT_TRUE(ConnectTo("local.example:443").starts_with("HTTP/1.1 403 "));
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, AGuestHearsTheSameOfANameInsideAndOfOneThatIsNowhere) {
+  const auto body = [] {
+    const auto proxy = StartProxy({}, Strict({"private.example", "nowhere.example"}));
+    const std::string inside = ConnectTo("private.example:443");
+    std::string nowhere = ConnectTo("nowhere.example:443");
+    nowhere.replace(nowhere.find("nowhere"), 7, "private");
+    EXPECT_TRUE(inside.starts_with("HTTP/1.1 403 "));
+    EXPECT_EQ(inside, nowhere) << "but for the length of the name, which is the same";
+    EXPECT_EQ(Counted()[EgressOutcome::kNotPublic], 1U);
+    EXPECT_EQ(Counted()[EgressOutcome::kUnreachable], 1U) << "the operator knows better";
   };
   IN_OWN_NETWORK(body);
 }
@@ -287,7 +347,7 @@ TEST(EgressProxy, ADoorThatNobodyCameToIsClosedForGood) {
     const auto proxy = StartProxy({}, Strict({"good.example"}));
     EXPECT_TRUE(proxy->Close());
     EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
-    EXPECT_EQ(proxy->counters()[EgressOutcome::kOpened], 0U);
+    EXPECT_EQ(Counted()[EgressOutcome::kOpened], 0U);
   };
   IN_OWN_NETWORK(body);
 }
@@ -303,11 +363,34 @@ TEST(EgressProxy, AClosedDoorRefusesAllUntilItIsOpened) {
         answer.ends_with("only the program itself may reach hosts, nothing that runs "
                          "before it\n"))
         << answer;
-    EXPECT_EQ(proxy->counters()[EgressOutcome::kNotYet], 1U);
+    EXPECT_EQ(Counted()[EgressOutcome::kNotYet], 1U);
     proxy->Open();
     EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
     EXPECT_FALSE(proxy->Close()) << "there may be a tunnel";
     EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, WhoeverCameBeforeTheDoorWasOpenedStaysOutside) {
+  const auto body = [] {
+    const std::string request = "CONNECT good.example:443 HTTP/1.1\r\n\r\n";
+    EgressProxy::Options options = Strict({"good.example"});
+    options.door = EgressProxy::Door::kClosed;
+    options.limits.connections = 1;
+    const auto proxy = StartProxy({}, std::move(options));
+    // The one that is accepted has not asked yet, so the other waits.
+    const UniqueFd accepted = Dial();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const UniqueFd waiting = Dial();
+    ASSERT_TRUE(SendAll(waiting.get(), request, Soon()));
+    proxy->Open();
+    ASSERT_EQ(ReadSome(waiting.get()), "");
+    SendAll(accepted.get(), request, Soon());
+    EXPECT_EQ(ReadSome(accepted.get()).find("200"), std::string::npos);
+    EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
+    EXPECT_EQ(Counted()[EgressOutcome::kOpened], 1U);
+    EXPECT_EQ(Counted()[EgressOutcome::kNotYet], 2U);
   };
   IN_OWN_NETWORK(body);
 }
@@ -341,6 +424,69 @@ TEST(EgressProxy, ItsEndIsTheEndOfItsTunnelsAndWaitsForNoName) {
   IN_OWN_NETWORK(body);
 }
 
+TEST(EgressProxy, LookupsOfOneThatIsGoneCountAgainstNoOther) {
+  const auto body = [] {
+    const auto looking = std::make_shared<std::atomic<int>>(0);
+    std::promise<void> gate;
+    const auto resolver = std::make_shared<NameResolver>(
+        [looking, opened = gate.get_future().share()](const HostPort& target) {
+          if (target.host == "slow.example") {
+            ++*looking;
+            opened.wait();
+          }
+          return Resolve({kPublicAddress, target.port, true});
+        },
+        NameResolver::Limits{.lookups = 32, .per_asker = 1});
+    // Each leaves one behind, as many as it may have. The memory of one is soon that of another.
+    for (int i = 0; i < 8; ++i) {
+      EgressProxy::Options options;
+      options.resolver = resolver;
+      const auto proxy = StartProxy({"public"}, std::move(options));
+      const UniqueFd asker = Dial();
+      ASSERT_TRUE(SendAll(asker.get(), "CONNECT slow.example:443 HTTP/1.1\r\n\r\n", Soon()));
+      const auto deadline = Soon().deadline;
+      while (*looking <= i && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      EXPECT_EQ(*looking, i + 1);
+    }
+    gate.set_value();
+  };
+  IN_OWN_NETWORK(body);
+}
+
+/// How much can be sent into a tunnel whose other end takes nothing.
+std::size_t SentUntilFull(int fd) {
+  constexpr std::size_t kEnough = std::size_t{32} << 20U;
+  const std::string bytes(65536, 'x');
+  std::size_t sent = 0;
+  while (sent < kEnough) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    if (!AwaitSocket(fd, POLLOUT, {deadline, -1})) break;
+    const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno != EAGAIN) break;
+    sent += count > 0 ? static_cast<std::size_t>(count) : 0;
+  }
+  return sent;
+}
+
+TEST(EgressProxy, ATunnelHoldsLittleOfTheMachinesMemory) {
+  const auto body = [] {
+    const int small = 65536;
+    const UniqueFd deaf = ListenAt({kPublicAddress, 8443, true});
+    ASSERT_EQ(::setsockopt(deaf.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    const auto proxy = StartProxy({"203.0.113.10:8443"});
+    const UniqueFd fd = Dial();
+    ASSERT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
+    ASSERT_TRUE(SendAll(fd.get(), "CONNECT 203.0.113.10:8443 HTTP/1.1\r\n\r\n", Soon()));
+    EXPECT_EQ(ReadSome(fd.get()), kWelcome);
+    const std::size_t sent = SentUntilFull(fd.get());
+    EXPECT_GT(sent, 0U);
+    EXPECT_LT(sent, std::size_t{2} << 20U);
+  };
+  IN_OWN_NETWORK(body);
+}
+
 TEST(EgressProxy, NothingButConnectIsKnown) {
   const auto body = [] {
     const auto proxy = StartProxy({"public"});
@@ -351,7 +497,7 @@ TEST(EgressProxy, NothingButConnectIsKnown) {
           "connect a:443 HTTP/1.1\r\n\r\n"}) {
       EXPECT_TRUE(Ask(request).starts_with("HTTP/1.1 405 ")) << request;
     }
-    EXPECT_EQ(proxy->counters()[EgressOutcome::kNotConnect], 7U);
+    EXPECT_EQ(Counted()[EgressOutcome::kNotConnect], 7U);
     EXPECT_TRUE(Ask("GET http://good.example/ HTTP/1.1\r\n\r\n").find("use https") !=
                 std::string::npos);
     EXPECT_EQ(Ask(std::string(9000, 'x') + "\r\n\r\n"), "") << "a header has an end";
@@ -376,6 +522,10 @@ TEST(EgressProxy, SilenceManyConnectionsAndTooMuchTrafficEnd) {
     EXPECT_TRUE(ReadSome(talker.get()).ends_with("good\n"));
     SendAll(talker.get(), std::string(3000, 'x'), Soon());
     EXPECT_LT(ReadSome(talker.get()).size(), 3000U);
+    const std::string answer = ConnectTo("good.example:443");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 403 ")) << answer;
+    EXPECT_TRUE(answer.ends_with("all tunnels together may move 2000 bytes, and have\n")) << answer;
+    EXPECT_EQ(Counted()[EgressOutcome::kOverTraffic], 1U);
   };
   IN_OWN_NETWORK(body);
 }
@@ -417,6 +567,27 @@ TEST(EgressProxy, AnUpstreamProxyIsAskedForNamesAndNeverForWhatIsRefusedHere) {
     EXPECT_EQ(seen,
               "CONNECT else.example:443 HTTP/1.1\r\nHost: else.example:443\r\n"
               "Proxy-Authorization: Basic eDp5\r\n\r\n");
+  };
+  IN_OWN_NETWORK(body);
+}
+
+TEST(EgressProxy, BehindAnUpstreamProxyAGuestGetsOnlyNamesThatAreListed) {
+  const auto body = [] {
+    EgressProxy::Options options = Strict({"public", "listed.example", "*.under.example"});
+    options.upstream = {kPrivateAddress, 8080, "", {"direct.example"}};
+    options.resolver = Knowing({{"direct.example", {kPublicAddress}}});
+    const auto proxy = StartProxy({}, std::move(options));
+    const std::string answer = ConnectTo("intranet.example:443");
+    EXPECT_TRUE(
+        answer.ends_with("behind an upstream proxy only named hosts are given; the setting "
+                         "guest-egress with \"intranet.example\" would allow it\n"))
+        << answer;
+    EXPECT_EQ(Counted()[EgressOutcome::kNotListed], 1U);
+    EXPECT_EQ(ConnectTo("direct.example:443"), std::string(kWelcome) + "good\n");
+    // Nobody is at the upstream's address: that it is asked shows that these may pass.
+    for (const char* target : {"listed.example:443", "a.under.example:443", "203.0.113.20:443"}) {
+      EXPECT_TRUE(ConnectTo(target).ends_with("the upstream proxy cannot be reached\n")) << target;
+    }
   };
   IN_OWN_NETWORK(body);
 }

@@ -1,6 +1,7 @@
 #include "net/name_resolver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <list>
 #include <map>
 #include <mutex>
@@ -17,7 +18,7 @@ namespace {
 
 struct Question {
   HostPort target;
-  const void* asker;
+  NameResolver::Asker asker;
   /// Readable when there is an answer.
   UniqueFd answered;
   std::vector<Address> addresses = {};
@@ -29,7 +30,7 @@ struct Question {
 struct NameResolver::State : std::enable_shared_from_this<State> {
   State(Lookup how, Limits most) : lookup(std::move(how)), limits(most) {}
 
-  bool MayAsk(const void* asker) const {
+  bool MayAsk(Asker asker) const {
     const auto found = of_asker.find(asker);
     return found == of_asker.end() || found->second < limits.per_asker;
   }
@@ -60,7 +61,7 @@ struct NameResolver::State : std::enable_shared_from_this<State> {
   }
 
   /// With the mutex held: one more thread if there is something for it to do.
-  void StartThread(const void* asker) {
+  void StartThread(Asker asker) {
     if (threads >= limits.lookups || !MayAsk(asker)) return;
     try {
       std::thread([self = shared_from_this()] { self->Work(); }).detach();
@@ -75,7 +76,7 @@ struct NameResolver::State : std::enable_shared_from_this<State> {
   std::mutex mutex;
   std::list<std::shared_ptr<Question>> waiting;
   /// Being looked up now.
-  std::map<const void*, std::size_t> of_asker;
+  std::map<Asker, std::size_t> of_asker;
   std::size_t threads = 0;
 };
 
@@ -86,7 +87,12 @@ NameResolver::NameResolver(Lookup lookup, Limits limits)
 
 NameResolver::~NameResolver() = default;
 
-std::vector<Address> NameResolver::Find(const HostPort& target, const void* asker,
+NameResolver::Asker NameResolver::NewAsker() {
+  static std::atomic<std::uint64_t> made = 0;
+  return Asker{++made};
+}
+
+std::vector<Address> NameResolver::Find(const HostPort& target, Asker asker,
                                         const Patience& patience) {
   // Nothing needs to be asked for that.
   if (target.is_address) return Resolve(target);

@@ -3,6 +3,7 @@
 // answered. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -18,6 +19,12 @@ class NameResolver {
   /// gone before it returns: nobody waits for it.
   using Lookup = std::function<std::vector<Address>(const HostPort&)>;
 
+  /// Whose lookups are counted together.
+  enum class Asker : std::uint64_t {};
+  /// One that was never there before: lookups go on when whoever asked is gone, and must not be
+  /// counted against another.
+  static Asker NewAsker();
+
   struct Limits {
     /// Lookups at once.
     std::size_t lookups = 32;
@@ -31,8 +38,8 @@ class NameResolver {
   NameResolver& operator=(const NameResolver&) = delete;
   ~NameResolver();
 
-  /// Blocks. Empty also when the time is up or someone says stop. `asker` only distinguishes.
-  std::vector<Address> Find(const HostPort& target, const void* asker, const Patience& patience);
+  /// Blocks. Empty also when the time is up or someone says stop.
+  std::vector<Address> Find(const HostPort& target, Asker asker, const Patience& patience);
 
  private:
   struct State;

@@ -54,16 +54,16 @@ class Resolving : public ::testing::Test {
 
   std::shared_ptr<SlowNames> names_ = std::make_shared<SlowNames>();
   UniqueFd stop_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  int one_ = 0;
-  int other_ = 0;
+  const NameResolver::Asker one_ = NameResolver::NewAsker();
+  const NameResolver::Asker other_ = NameResolver::NewAsker();
 };
 
 TEST_F(Resolving, ANameIsLookedUpAndAnAddressIsItself) {
   NameResolver resolver(Lookup());
-  const auto found = resolver.Find({"quick.example", 443, false}, &one_, Long());
+  const auto found = resolver.Find({"quick.example", 443, false}, one_, Long());
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(ToText(found[0]), "203.0.113.10");
-  const auto literal = resolver.Find({"192.0.2.1", 443, true}, &one_, Long());
+  const auto literal = resolver.Find({"192.0.2.1", 443, true}, one_, Long());
   ASSERT_EQ(literal.size(), 1U);
   EXPECT_EQ(ToText(literal[0]), "192.0.2.1");
 }
@@ -72,7 +72,7 @@ TEST_F(Resolving, WhoeverStopsWaitingWaitsForNoLookupAndNeitherDoesTheEnd) {
   {
     NameResolver resolver(Lookup());
     std::thread asker(
-        [&] { EXPECT_TRUE(resolver.Find({"slow.example", 443, false}, &one_, Long()).empty()); });
+        [&] { EXPECT_TRUE(resolver.Find({"slow.example", 443, false}, one_, Long()).empty()); });
     names_->AwaitHeld(1);
     ::eventfd_write(stop_.get(), 1);
     asker.join();
@@ -86,10 +86,10 @@ TEST_F(Resolving, SlowNamesOfOneAskerHoldUpNoOther) {
   askers.reserve(6);
   for (int i = 0; i < 6; ++i) {
     askers.emplace_back(
-        [&] { EXPECT_EQ(resolver.Find({"slow.example", 443, false}, &one_, Long()).size(), 1U); });
+        [&] { EXPECT_EQ(resolver.Find({"slow.example", 443, false}, one_, Long()).size(), 1U); });
   }
   names_->AwaitHeld(2);
-  EXPECT_EQ(resolver.Find({"quick.example", 443, false}, &other_, Long()).size(), 1U);
+  EXPECT_EQ(resolver.Find({"quick.example", 443, false}, other_, Long()).size(), 1U);
   {
     const std::lock_guard lock(names_->mutex);
     EXPECT_EQ(names_->held, 2);

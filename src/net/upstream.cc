@@ -41,6 +41,13 @@ std::string PercentDecoded(std::string_view text) {
   return decoded;
 }
 
+/// An IPv6 address, with or without brackets, as targets have it; anything else as it is.
+std::string AsCompared(std::string word) {
+  const bool bracketed = word.starts_with('[');
+  const auto address = ParseHostPort(bracketed ? word : "[" + word + "]", 443);
+  return address ? address->host : word;
+}
+
 /// "a, .b,*.c" as names and suffixes; a name stands for what is below it too, as curl has it.
 std::vector<std::string> DirectHosts(const std::string& list) {
   std::vector<std::string> hosts;
@@ -50,18 +57,25 @@ std::vector<std::string> DirectHosts(const std::string& list) {
     at = end + 1;
     if (word.starts_with("*.")) word.erase(0, 1);
     std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (!word.empty()) hosts.push_back(std::move(word));
+    if (!word.empty()) hosts.push_back(AsCompared(std::move(word)));
   }
   return hosts;
 }
 
 }  // namespace
 
+HostPort Upstream::where() const {
+  const bool is_v6 = host.find(':') != std::string::npos;
+  const auto parsed = ParseHostPort(is_v6 ? "[" + host + "]" : host, port);
+  return parsed ? *parsed : HostPort{host, port, false};
+}
+
 bool Upstream::UsedFor(const HostPort& target) const {
   if (host.empty()) return false;
   return std::ranges::none_of(direct, [&](const std::string& name) {
     const std::string bare = name.starts_with('.') ? name.substr(1) : name;
-    return name == "*" || target.host == bare || target.host.ends_with("." + bare);
+    return name == "*" || target.host == bare ||
+           (!target.is_address && target.host.ends_with("." + bare));
   });
 }
 

@@ -20,6 +20,8 @@ struct Upstream {
   /// Names, and suffixes with their leading dot, that are reached without it; "*" is all.
   std::vector<std::string> direct;
 
+  /// Only when there is one.
+  HostPort where() const;
   bool UsedFor(const HostPort& target) const;
 
   /// From HTTPS_PROXY, https_proxy, ALL_PROXY or all_proxy and NO_PROXY or no_proxy, the first that

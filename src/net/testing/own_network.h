@@ -20,15 +20,19 @@
 
 namespace polybox::net::testing {
 
-/// Adds an IPv4 address to loopback, as its alias number `number`.
-inline bool AddV4(const std::string& address, int number) {
+inline bool AddV4To(const std::string& interface, const std::string& address) {
   const UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
-  ("lo:" + std::to_string(number)).copy(request.ifr_name, IFNAMSIZ - 1);
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
   auto* where = reinterpret_cast<sockaddr_in*>(&request.ifr_addr);
   where->sin_family = AF_INET;
   return ::inet_pton(AF_INET, address.c_str(), &where->sin_addr) == 1 &&
          ::ioctl(fd.get(), SIOCSIFADDR, &request) == 0;
+}
+
+/// Adds an IPv4 address to loopback, as its alias number `number`.
+inline bool AddV4(const std::string& address, int number) {
+  return AddV4To("lo:" + std::to_string(number), address);
 }
 
 inline bool AddV6(const std::string& address) {
