@@ -25,6 +25,7 @@
 #include "isolation.h"
 #include "packages.h"
 #include "serving.h"
+#include "sys/own_limits.h"
 
 namespace polybox::cmd {
 namespace {
@@ -235,7 +236,10 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
 
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
-  // Both before anything may start threads.
+  // All three before anything may start threads.
+  if (const Status raised = sys::RaiseOpenFiles(); !raised.ok()) {
+    context.log.Warn("few files can be open at once", {{"why", raised.error().message()}});
+  }
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
   POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
   const Ledgers ledgers(context.log);

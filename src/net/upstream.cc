@@ -42,7 +42,7 @@ std::string PercentDecoded(std::string_view text) {
 }
 
 /// An IPv6 address, with or without brackets, as targets have it; anything else as it is.
-std::string AsCompared(std::string word) {
+std::string AsCompared(const std::string& word) {
   const bool bracketed = word.starts_with('[');
   const auto address = ParseHostPort(bracketed ? word : "[" + word + "]", 443);
   return address ? address->host : word;
@@ -57,7 +57,7 @@ std::vector<std::string> DirectHosts(const std::string& list) {
     at = end + 1;
     if (word.starts_with("*.")) word.erase(0, 1);
     std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (!word.empty()) hosts.push_back(AsCompared(std::move(word)));
+    if (!word.empty()) hosts.push_back(AsCompared(word));
   }
   return hosts;
 }
