@@ -349,7 +349,9 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
 
 Bytes Slot::WaitingMemory() const {
   std::uint64_t bytes = 0;
-  for (const pid_t pid : {pid_, live_->guest, live_->zygote}) bytes += PrivateBytes(pid);
+  // One that has not started shares the init's memory.
+  const pid_t guest = live_->warm ? live_->guest : -1;
+  for (const pid_t pid : {pid_, guest, live_->zygote}) bytes += PrivateBytes(pid);
   return Bytes(bytes);
 }
 

@@ -4,7 +4,8 @@
 
 #include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+
+#include "jail/init/raw.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::uint32_t kSaid = 1U << 8U;
 constexpr std::uint32_t kInterrupted = 1U << 9U;
 
 void Futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
-  ::syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+  Raw(SYS_futex, word, operation, value, nullptr, nullptr);
 }
 
 }  // namespace
@@ -34,6 +35,11 @@ bool LastWord::Map(int fd) {
   page_ = static_cast<std::atomic<std::uint32_t>*>(page);
   owner_ = ::getpid();
   return true;
+}
+
+void LastWord::Unmap() {
+  if (page_ != nullptr) ::munmap(page_, kSize);
+  page_ = nullptr;
 }
 
 void LastWord::Say(int code) {

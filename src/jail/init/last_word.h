@@ -2,7 +2,8 @@
 // what an interpreter has in memory, which takes longer than most programs run. It is in a page
 // that the guest shares with its pod's init and that needs no descriptor. All that it can do is
 // what exit() does: when it is heard, whatever is left in the pod is killed, and where the kernel
-// has told of another end already, that counts.
+// has told of another end already, that counts. What a pod's init calls is raw (raw.h), for it
+// shares its slot init's memory; it is the slot init that maps it for both.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@ class LastWord {
   static int Make();
   /// Whether it is there from here on. The descriptor stays the caller's. Children do not have it.
   bool Map(int fd);
+  void Unmap();
 
   // The guest's side.
   /// Nothing happens in a process that has not mapped it itself, or when there is none.

@@ -328,12 +328,12 @@ std::string Encode(const NextPod& message);
 std::string Encode(const PodReady& message);
 std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
-std::string Encode(const Fork& message);
-std::string Encode(const Ended& message);
-std::string Encode(const Failed& message);
+SmallMessage Encode(const Fork& message);
+SmallMessage Encode(const Ended& message);
+SmallMessage Encode(const Failed& message);
 std::string Encode(const Built& message);
 /// A message without content.
-std::string Encode(MessageKind kind);
+SmallMessage Encode(MessageKind kind);
 
 /// False when the bytes are not such a message.
 bool Decode(std::string_view bytes, Setup& message);
