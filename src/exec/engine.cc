@@ -251,13 +251,17 @@ void Engine::Cancel(Admission::Id id) {
 }
 
 void Engine::Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran) {
+  bool waited_for = false;
   {
     const std::lock_guard lock(mutex_);
     jobs_.erase(id);
-    if (ran) admission_.Ended(job->request.lane);
+    if (ran) {
+      admission_.Ended(job->request.lane);
+      waited_for = admission_.Load(job->request.lane).queued > 0;
+    }
     if (jobs_.empty()) idle_.notify_all();
   }
-  if (ran) changed_.notify_one();
+  if (waited_for) changed_.notify_one();
   job->done(std::move(answer));
 }
 

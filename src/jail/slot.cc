@@ -26,6 +26,7 @@
 #include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
+#include "sys/guest_tree.h"
 
 namespace polybox::jail {
 namespace {
@@ -78,6 +79,7 @@ Slot::Slot(Slot&& other) noexcept
       socket_(std::move(other.socket_)),
       cgroup_(std::move(other.cgroup_)),
       live_(std::move(other.live_)),
+      work_(std::move(other.work_)),
       egress_(std::move(other.egress_)),
       home_(std::move(other.home_)),
       places_(std::move(other.places_)),
@@ -267,9 +269,11 @@ Status Slot::AwaitPod() {
     return Error(ErrorKind::kSystem, "make a pod: the slot init is gone");
   }
   init::PodReady ready;
-  if (!init::Decode(received.bytes, ready) || received.fds.size() != 2) {
+  const std::size_t count = received.fds.size();
+  if (!init::Decode(received.bytes, ready) || count < 2 || count > 3) {
     return ToError("make a pod", received);
   }
+  work_ = UniqueFd(count == 3 ? received.fds[2] : -1);
   {
     const std::lock_guard lock(live_->mutex);
     live_->socket = UniqueFd(received.fds[0]);
@@ -345,6 +349,13 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   UniqueFd directory(received.fds[0]);
   received.fds.clear();
   return directory;
+}
+
+bool Slot::IsEmpty(const std::string& name) const {
+  if (!work_.valid()) return false;
+  const Result<UniqueFd> directory =
+      sys::OpenBeneath(work_.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return directory.ok() && sys::IsEmptyDirectory(directory->get());
 }
 
 Bytes Slot::WaitingMemory() const {

@@ -69,6 +69,10 @@ class SlotInit {
     ::_exit(0);
   }
 
+  std::string work_directory() const {
+    return bare_.exists() ? bare_.work_directory() : "/sandbox";
+  }
+
   Ended EndOfPod() { return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_); }
 
   static void Answer(const StepResult& result) {
@@ -168,7 +172,11 @@ class SlotInit {
     }
     if (!made.ok) return Answer(made);
     const PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
-    Send(kServer, Encode(ready), {pod_.socket, pod_.pidfd});
+    std::vector<int> fds = {pod_.socket, pod_.pidfd};
+    const int work = OpenWorkDirectory(work_directory(), "");
+    if (work >= 0) fds.push_back(work);
+    Send(kServer, Encode(ready), fds);
+    if (work >= 0) ::close(work);
   }
 
   PodOptions WithWarmStart(PodOptions options) {
@@ -185,13 +193,8 @@ class SlotInit {
     if (!Decode(received.bytes, asked)) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    const std::string work = bare_.exists() ? bare_.work_directory() : "/sandbox";
-    int directory = OpenWorkDirectory(work, asked.name);
-    if (directory >= 0 && asked.after_run && !IsEmpty(directory)) {
-      ::close(directory);
-      EndOfPod();
-      directory = OpenWorkDirectory(work, asked.name);
-    }
+    if (asked.after_run) EndOfPod();
+    const int directory = OpenWorkDirectory(work_directory(), asked.name);
     if (directory < 0) return Answer(StepResult::Failure(Stage::kOpen, errno));
     Send(kServer, Encode(MessageKind::kDone), {directory});
     ::close(directory);

@@ -125,8 +125,6 @@ struct Scratch {
 /// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
 /// link is followed.
 int OpenWorkDirectory(const std::string& directory, const std::string& name);
-/// Borrows it.
-bool IsEmpty(int directory);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);

@@ -39,7 +39,10 @@ void BecomeZygote(int socket, const WarmCommand& warm) {
 std::vector<std::string> Environment(const WarmStart& warm) {
   std::vector<std::string> env = warm.env;
   env.push_back(std::string("LD_PRELOAD=") + kWarmLibrary);
-  const std::string kind = warm.kind == WarmKind::kZygote ? "zygote " : "prestart ";
+  const bool forks = warm.kind == WarmKind::kZygote;
+  // What is looked up once is not looked up in every fork.
+  if (forks) env.emplace_back("LD_BIND_NOW=1");
+  const std::string kind = forks ? "zygote " : "prestart ";
   env.push_back(kWarmVariable + ("=" + kind) + warm.entry);
   return env;
 }

@@ -58,6 +58,7 @@ __attribute__((constructor)) void Begin() {
   }
   ::unsetenv(init::kWarmVariable);
   ::unsetenv("LD_PRELOAD");
+  ::unsetenv("LD_BIND_NOW");
 }
 
 /// Returns only on failure.
