@@ -115,10 +115,7 @@ int AwaitGuest() {
     const long ended = Raw(SYS_wait4, -1, &status, last_word.exists() ? WNOHANG : 0, nullptr);
     if (ended == guest_pid || (ended < 0 && ended != -EINTR)) return status;
     if (ended != 0) continue;
-    if (const std::optional<int> code = last_word.Heard()) {
-      Raw(SYS_kill, -1, SIGKILL);
-      return W_EXITCODE(*code, 0);
-    }
+    if (const std::optional<int> code = last_word.Heard()) return W_EXITCODE(*code, 0);
     last_word.Await();
   }
 }
@@ -259,8 +256,8 @@ void PodMain(void* given) {
   if (warm && start.warm.started != kStarted) Raw(SYS_dup3, start.warm.started, kStarted, 0);
   Raw(SYS_close_range, warm ? kStarted + 1 : kSocket + 1, ~0U, 0);
   ReapUntilGuestEnds(kSocket, warm ? kStarted : -1);
-  // The kernel takes its time for it, and now nobody waits.
-  if (in_namespaces) Raw(SYS_umount2, "/proc", MNT_DETACH);
+  // One that waits for its end, it and we get when the answer is on its way.
+  while (last_word.exists() && last_word.Heard()) Raw(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
   RawExit(0);
 }
 
@@ -323,7 +320,7 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
   PodFds fds;
   if (const int error = fds.Make(warm)) return StepResult::Failure(Stage::kPod, error);
   // Without a cgroup what a guest has used is known only when the kernel has told of its end.
-  if (warm && HasCgroup(options.next)) last_word.Map(fds.warm().word);
+  if (warm && HasCgroup(options.next) && last_word.Map(fds.warm().word)) last_word.Listen();
   guest_pid = -1;
   stopped = 0;
   int pidfd = -1;
@@ -359,7 +356,7 @@ Ended EndPod(Pod& pod) {
   }
   ::close(pod.pidfd);
   ::close(pod.socket);
-  ::umount2("/proc", MNT_DETACH);  // unless it has done so itself
+  ::umount2("/proc", MNT_DETACH);
   last_word.Unmap();
   ForgetRun();
   pod = {};
