@@ -174,7 +174,7 @@ TEST(Load, AFileIsRefusedWithLineKeyAndSuggestion) {
   inputs.flags = {{"config", file}};
   EXPECT_EQ(LoadFrom(inputs).error,
             file + ":2: unknown key \"lisen\"; did you mean \"listen\"?\n" + file +
-                ":3: port = \"high\": expected a whole number\n" + file +
+                ":3: port = \"high\": expected a whole number from 1 to 65535\n" + file +
                 ":4: log-level = \"loud\": expected one of debug, info, warn, error");
 }
 

@@ -58,7 +58,7 @@ Complaint CheckExtension(const std::string& extension) {
 }
 
 Complaint CheckNotEmpty(const std::string& text) {
-  return text.empty() ? Complaint("expected some text") : std::nullopt;
+  return text.empty() ? Complaint("expected a string that is not empty") : std::nullopt;
 }
 
 Complaint CheckFileName(const std::string& name) {
