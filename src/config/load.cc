@@ -297,6 +297,12 @@ void FillDirectories(Settings& settings, const std::map<std::string, std::string
         root ? "/var/lib/polybox/packages"
              : UserDirectory(environment, "XDG_DATA_HOME", ".local/share") + "/packages";
   }
+  // Installers and jails work in directories of their own.
+  for (std::string* directory :
+       {&settings.cache_dir, &settings.packages_dir, &settings.compile_cache_dir}) {
+    std::error_code ignored;
+    if (!directory->empty()) *directory = std::filesystem::absolute(*directory, ignored).string();
+  }
 }
 
 }  // namespace
