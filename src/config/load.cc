@@ -74,10 +74,10 @@ class TextAssigner {
     return std::nullopt;
   }
   Complaint operator()(Bytes Settings::* member) const {
-    return Unit(member, ParseBytes(WithUnit("B")));
+    return Unit(member, ParseBytes(setting_.bare_number ? WithUnit(text_, "B") : text_));
   }
   Complaint operator()(Duration Settings::* member) const {
-    return Unit(member, ParseDuration(WithUnit("s")));
+    return Unit(member, ParseDuration(setting_.bare_number ? WithUnit(text_, "s") : text_));
   }
   Complaint operator()(std::vector<std::string> Settings::* member) const {
     if (text_.empty()) return "expected some text";
@@ -93,10 +93,6 @@ class TextAssigner {
     if (auto complaint = CheckUnit(setting_, *parsed)) return complaint;
     settings_.*member = *parsed;
     return std::nullopt;
-  }
-
-  std::string WithUnit(const char* unit) const {
-    return setting_.bare_number && IsNumber(text_) ? text_ + unit : text_;
   }
 
   Settings& settings_;
