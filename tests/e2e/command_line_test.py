@@ -61,6 +61,35 @@ def test_a_cache_that_cannot_be_written_is_no_failure(box):
     assert done.returncode == 0, done.stderr
 
 
+def start_on_terminal(command, env, last):
+    """What it prints until `last`; then it is told to end."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower)
+    os.close(follower)
+    text = b""
+    try:
+        while last not in text:
+            text += os.read(leader, 65536)
+    except OSError:  # it has ended
+        pass
+    process.terminate()
+    process.wait(30)
+    os.close(leader)
+    return text.decode()
+
+
+def test_a_server_that_is_open_to_all_warns(box):
+    if os.geteuid() != 0:
+        raise Skip("a network of its own, so that nobody reaches it, needs root")  # noqa: F821
+    warning = "whoever reaches that address can run programs here"
+    for listen, warned in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
+        command = ["unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh", str(box.binary), "serve",
+                   "--insecure", "--listen", listen]
+        text = start_on_terminal(command, box.env(), b"/v1/run")
+        assert "Try:" in text and (warning in text) == warned, text
+        assert ("WARNING      no token is asked for" in text) == warned, text
+
+
 def test_an_ordinary_user_can_look_around(box):
     # The binary's folder may be closed to others, so it is copied to an open one.
     with tempfile.TemporaryDirectory() as folder:
