@@ -222,7 +222,8 @@ struct Language {
   int aliases_line = 0;
 };
 
-/// The words of `polybox languages`: run, compile, packages, warm, test, ... in a fixed order.
+/// The words of `polybox languages`: run, compile, packages (on request), preinstalled
+/// (ones), warm, test, ... in a fixed order.
 std::vector<std::string_view> Capabilities(const Language& language);
 
 }  // namespace polybox::languages
