@@ -11,8 +11,8 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "caches.h"
 #include "command.h"
-#include "compiled.h"
 #include "egress.h"
 #include "exec/compile_step.h"
 #include "exec/jail_home.h"
@@ -157,7 +157,13 @@ Result<UniqueFd> TakeSignals() {
 class Session {
  public:
   Session(const Flags& flags, const Context& context, Grade grade)
-      : flags_(flags), context_(context), grade_(grade) {}
+      : flags_(flags),
+        context_(context),
+        grade_(grade),
+        caches_(context, [&context](const Error& error) {
+          context.err.PrintLine("polybox: warning: " + error.message());
+          context.err.PrintLine("fix: " + error.fix());
+        }) {}
 
   Result<int> Run(const Language& language, const languages::Toolchain& toolchain,
                   std::string content) {
@@ -204,7 +210,7 @@ class Session {
   Result<jail::Slot> MakeSlot(exec::Installation& installation) {
     POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade_));
     home_.emplace(std::move(home));
-    preparer_ = OpenPreparer(*home_, exec::Preparer::Mode::kLook, context_);
+    preparer_ = caches_.OpenPreparer(*home_, exec::Preparer::Mode::kLook);
     if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
     const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
     if (warm) installation.warm = exec::WarmFor(installation, {});
@@ -232,8 +238,7 @@ class Session {
     StepReport report;
     const Sink out = SinkFor(STDOUT_FILENO, report.out);
     const Sink err = SinkFor(STDERR_FILENO, report.err);
-    const std::unique_ptr<exec::CompileCache> cache =
-        OpenCompileCache(context_.config.settings, context_.log);
+    const std::unique_ptr<exec::CompileCache> cache = caches_.OpenCompileCache();
     const exec::CompileJob job = {
         .sight = {installation, files, request, grade_},
         .output = step.limits.output,
@@ -307,6 +312,7 @@ class Session {
   const Flags& flags_;
   const Context& context_;
   Grade grade_;
+  Caches caches_;
   UniqueFd signals_;
   std::unique_ptr<exec::GuestEgress> egress_;
   std::optional<exec::JailHome> home_;

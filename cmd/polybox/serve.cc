@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "build_info.h"
+#include "caches.h"
 #include "command.h"
-#include "compiled.h"
 #include "egress.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
@@ -234,6 +234,24 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
                LanesOf(context.config)};
 }
 
+/// All but what must outlive the engine.
+Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& context) {
+  const Settings& settings = parts.settings;
+  exec::EngineOptions options;
+  options.lanes = parts.lanes;
+  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for,
+                           RequirementsFor(settings, parts.catalog.registry()));
+  options.warm = settings.warm == "on";
+  POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
+  options.kept_language = parts.mode.language;
+  options.kept = static_cast<std::size_t>(settings.warm_slots);
+  options.idle_memory = settings.warm_memory;
+  options.on_shared = [&context](const std::string& what) {
+    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+  };
+  return options;
+}
+
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
   // All three before anything may start threads.
@@ -247,32 +265,25 @@ Result<int> Serve(const Context& context) {
                            GuestEgressFor(settings, grade, ledgers.guests));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
+  const Caches caches(context, [&context](const Error& error) {
+    context.log.Warn(error.message(), {{"fix", error.fix()}});
+  });
   POLYBOX_ASSIGN_OR_RETURN(
       const std::unique_ptr<exec::PackageSource> packages,
-      exec::MakePackageSource(parts.home, WithLedger(PackagesOf(settings), ledgers), context.log));
-  const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
+      caches.OpenPackages(parts.home, WithLedger(PackagesOf(settings), ledgers)));
+  const std::unique_ptr<exec::CompileCache> compiled = caches.OpenCompileCache();
   if (compiled != nullptr) compiled->CleanUp();
   const std::unique_ptr<exec::Preparer> preparer =
-      OpenPreparer(parts.home, exec::Preparer::Mode::kMake, context);
-  exec::EngineOptions options;
-  options.lanes = parts.lanes;
+      caches.OpenPreparer(parts.home, exec::Preparer::Mode::kMake);
+  POLYBOX_ASSIGN_OR_RETURN(exec::EngineOptions options, EngineOptionsOf(parts, context));
   options.packages = packages.get();
   options.guest_egress = guest_egress.get();
   if (guest_egress != nullptr) {
     context.log.Info("guests may reach hosts",
                      {{"hosts", fmt::format("{}", fmt::join(settings.guest_egress, ","))}});
   }
-  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
-  options.warm = settings.warm == "on";
-  POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
-  options.kept_language = parts.mode.language;
-  options.kept = static_cast<std::size_t>(settings.warm_slots);
-  options.idle_memory = settings.warm_memory;
   options.compile_cache = compiled.get();
   options.preparer = preparer.get();
-  options.on_shared = [&context](const std::string& what) {
-    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
-  };
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;
@@ -282,8 +293,8 @@ Result<int> Serve(const Context& context) {
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);
-  const auto readiness =
-      std::make_shared<http::Readiness>(http::Readiness::Options{.cache_dir = settings.cache_dir});
+  const auto readiness = std::make_shared<http::Readiness>(
+      http::Readiness::Options{.cache_dir = caches.usable() ? settings.cache_dir : ""});
   return ServeUntilSignalled(
       {.doors = DoorsOf(parts, {measured, commands, runtime, metrics, readiness}),
        .executor = measured,
