@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -24,6 +23,7 @@
 #include "installed.h"
 #include "isolation.h"
 #include "packages.h"
+#include "preloads.h"
 #include "serving.h"
 #include "sys/own_limits.h"
 
@@ -36,6 +36,7 @@ using config::Settings;
 constexpr std::size_t kExecuteLane = 0;
 constexpr std::size_t kRunLane = 1;
 constexpr std::size_t kCommandLane = 2;
+constexpr std::size_t kPreloadLane = 3;  // only where there are preloads
 
 std::int64_t PlacesOf(const Settings& settings) {
   if (settings.max_concurrent > 0) return settings.max_concurrent;
@@ -70,28 +71,6 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .output_limit = settings.output_limit.count(),
           .run_timeout = settings.run_timeout,
           .compile_timeout = settings.compile_timeout};
-}
-
-/// "python=numpy,pandas": a language and its first module, then more of its modules.
-Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
-  exec::Preloads preloads;
-  std::string language;
-  std::istringstream items(fmt::format("{}", fmt::join(settings.preload, ",")));
-  for (std::string item; std::getline(items, item, ',');) {
-    const std::size_t equals = item.find('=');
-    if (equals != std::string::npos) language = item.substr(0, equals);
-    const exec::Installation* found = catalog.Find(language);
-    if (found == nullptr || found->language.warm.kind != languages::WarmKind::kZygote) {
-      return Error(
-                 ErrorKind::kInvalid,
-                 fmt::format("preload: in \"{}\", {} is no language here that loads modules ahead",
-                             item, language.empty() ? "what comes before =" : language))
-          .WithFix("write it like python=numpy,pandas; Python and Ruby can, Node.js cannot");
-    }
-    preloads[found->language.id].push_back(equals == std::string::npos ? item
-                                                                       : item.substr(equals + 1));
-  }
-  return preloads;
 }
 
 /// What is written down about the networks of jails.
@@ -243,6 +222,8 @@ Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& c
                            RequirementsFor(settings, parts.catalog.registry()));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
+  // Tried one after another, in no place of a client's.
+  if (!options.preloads.empty()) options.lanes.push_back({.name = "preload", .queue = 4096});
   options.kept_language = parts.mode.language;
   options.kept = static_cast<std::size_t>(settings.warm_slots);
   options.idle_memory = settings.warm_memory;
@@ -288,7 +269,8 @@ Result<int> Serve(const Context& context) {
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
-      exec::MakeEngine(parts.catalog, parts.home, std::move(options));
+      exec::MakeEngine(parts.catalog, parts.home, options);
+  CheckPreloads(options, {*engine, parts.catalog, grade, kPreloadLane}, context.log);
   ShowEgress(metrics, {ledgers.installers, ledgers.guests});
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
