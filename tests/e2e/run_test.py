@@ -60,6 +60,28 @@ for _language in HELLO:
     globals()[f"test_hello_in_{_language}_runs_in_the_jail"] = make_hello_test(_language)
 
 
+SAY = 'public static void main(String[] a) { System.out.println(String.join(" ", a)); }'
+JAVA = {
+    "Hello.java": f"public class Hello {{ {SAY} }}",
+    "Named.java": f"@Deprecated\npublic final class Other {{ {SAY} }}",
+    "lower-case.java": f"class First {{}}\nclass Domain {{}}\nclass Hello {{ {SAY} }}",
+    "Shape.java": f"public interface Shape {{}}\nclass Hello implements Shape {{ {SAY} }}",
+    "Main.java": f"class Hello {{ {SAY} }}\nclass Main {{ {SAY.replace('a));', 'a) + 1);')} }}",
+    "Packaged.java": f"package some.where;\n\npublic record Packaged(int x) {{ {SAY} }}",
+}
+
+
+def test_a_java_file_and_its_class_may_have_any_name(box):
+    if "java" not in available(box):
+        return
+    for name, code in JAVA.items():
+        done = jailed(box, box.write(name, code), "--", "one", "@two", "-cp")
+        expected = "one @two -cp1\n" if name == "Main.java" else "one @two -cp\n"
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, ""), (name, done)
+    done = jailed(box, box.write("None.java", "public class None {}"))
+    assert done.returncode == 1 and "Main method not found in class None" in done.stderr, done
+
+
 def test_the_programs_own_exit_code_is_ours(box):
     assert jailed(box, box.write("a.sh", "exit 42")).returncode == 42
     assert jailed(box, box.write("b.sh", "exit 137")).returncode == 137
