@@ -92,7 +92,7 @@ class FullSlot : public ::testing::Test {
 TEST_F(FullSlot, TheGuestIsAnUnprivilegedProcessTwoInItsOwnWorld) {
   const Ran ran =
       Shell("id -u; id -g; echo $$; pwd; hostname; ls /; cat /proc/1/comm; ls -d /proc/[0-9]*");
-  EXPECT_EQ(ran.outcome.end, End::kExited) << Explain(ran.outcome, Bytes(), Duration());
+  EXPECT_EQ(ran.outcome.end, End::kExited) << Explain(ran.outcome, {});
   EXPECT_EQ(ran.err, "");
   EXPECT_EQ(ran.out.substr(0, 35), "65534\n65534\n2\n/sandbox\nsandbox\nbin\n") << ran.out;
   EXPECT_NE(ran.out.find("polybox-pod"), std::string::npos) << ran.out;
