@@ -30,8 +30,10 @@ class PlaceReader {
   char** GetTexts() {
     char** first = room_.words.data() + words_;
     const auto count = GetNumber<std::uint32_t>();
-    for (std::uint32_t i = 0; i < count && ok_; ++i) room_.words[words_++] = GetText();
-    room_.words[words_++] = nullptr;
+    for (std::uint32_t i = 0; i < count && ok_; ++i) {
+      if (char* text = GetText()) room_.words[words_++] = text;
+    }
+    if (ok_) room_.words[words_++] = nullptr;
     return first;
   }
 
