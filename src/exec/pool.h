@@ -86,7 +86,8 @@ class SlotPool {
     std::size_t waiting = 0;
   };
 
-  /// One that is ready, now or before long; null when a new one is to be made, which counts already.
+  /// One that is ready, now or before long; null when a new one is to be made, which counts
+  /// already.
   std::unique_ptr<Lease> Find(const std::string& key);
   /// For the next session, or for none: then it is broken.
   bool MakeReady(Lease& lease) const;

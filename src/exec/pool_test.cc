@@ -87,9 +87,8 @@ TEST_F(PoolTest, ThereAreNoMoreThanThoseInUseAndAsManyOnTheirWayBack) {
         std::vector<std::jthread> givers;
         for (int i = 0; i < 20; ++i) {
           // Given back by another: the next is taken while this one is still made ready.
-          givers.emplace_back([&pool, lease = Take(pool, "a")]() mutable {
-            pool.Give(std::move(lease));
-          });
+          givers.emplace_back(
+              [&pool, lease = Take(pool, "a")]() mutable { pool.Give(std::move(lease)); });
         }
       });
     }

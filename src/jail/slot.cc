@@ -498,11 +498,23 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   if (!init::Decode(received.bytes, failed)) {
     return Error(ErrorKind::kSystem, "the pod does not make sense");
   }
+  if (IsWantOfMemory(failed)) {
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, EndForWantOfMemory());
+    return std::optional(std::move(outcome));
+  }
   Outcome outcome;
   outcome.end = End::kSetupFailed;
   const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
   outcome.setup_failure = Sentence(failed, step);
   return std::optional(std::move(outcome));
+}
+
+/// The kernel does not kill a process that shares the memory of another; there is less than exec()
+/// needs.
+bool Slot::IsWantOfMemory(const init::Failed& failed) {
+  const bool could_be =
+      failed.stage == init::Stage::kExec && (failed.error == ENOMEM || failed.error == E2BIG);
+  return could_be && cgroup_ && cgroup_->TakeOomEvent();
 }
 
 bool Slot::WasCancelled() const {

@@ -65,9 +65,8 @@ class Envelope {
     header_.msg_iovlen = 1;
   }
 
-  alignas(cmsghdr)
-      std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int)) + CMSG_SPACE(sizeof(ucred))>
-          control_{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int)) +
+                                        CMSG_SPACE(sizeof(ucred))> control_{};
   iovec content_;
   msghdr header_{};
 };

@@ -34,8 +34,7 @@ int SetCapabilities(std::uint32_t kept) {
 /// Landlock's business.
 int KeepReading() {
   if (const int error = SetCapabilities(1U << CAP_DAC_READ_SEARCH)) return error;
-  return ErrorOf(
-      Raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0));
+  return ErrorOf(Raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0));
 }
 
 int BecomeGuest(const PodOptions& options) {

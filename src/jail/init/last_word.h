@@ -2,8 +2,9 @@
 // what an interpreter has in memory, which takes longer than most programs run. It is in a page
 // that the guest shares with its pod's init and that needs no descriptor. All that it can do is
 // what exit() does: when it is heard, the run is over, and all of the pod is killed as soon as the
-// answer is on its way. Where the kernel has told of another end already, that counts. What a pod's init calls is raw (raw.h), for it
-// shares its slot init's memory; it is the slot init that maps it for both.
+// answer is on its way. Where the kernel has told of another end already, that counts. What a pod's
+// init calls is raw (raw.h), for it shares its slot init's memory; it is the slot init that maps it
+// for both.
 #pragma once
 
 #include <atomic>

@@ -181,8 +181,7 @@ class SlotInit {
 
   PodOptions WithWarmStart(PodOptions options) {
     if (warm_kind_ == WarmKind::kPrestart) options.warm = &*warm_;
-    if (warm_kind_ == WarmKind::kZygote &&
-        zygote_.Prepare(*warm_, options.next.between_sessions)) {
+    if (warm_kind_ == WarmKind::kZygote && zygote_.Prepare(*warm_, options.next.between_sessions)) {
       options.zygote = zygote_.socket();
     }
     return options;

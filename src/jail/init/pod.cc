@@ -173,7 +173,7 @@ void GuestMain(void* given) {
 
 /// Lets the zygote fork the guest, which is PID 2 then as any other. 0 or errno.
 int ForkFromZygote(const PodStart& start) {
-  int release[2];
+  int release[2] = {-1, -1};
   if (const long made = Raw(SYS_pipe2, release, O_CLOEXEC); made < 0) {
     return static_cast<int>(-made);
   }

@@ -6,12 +6,11 @@
 //   trees.cc    shows parts of the host in it
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
-//   raw.h       how both can share the slot init's memory; raw_messages.cc and run_view.cc go with it
-//   zygote.cc   keeps an interpreter that has started already, to fork guests from
-//   scratch.cc  writes a run's files and empties the scratch space after it
-//   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
-//   network.cc  gives the next session a network namespace without a history
-//   egress.cc   opens the door to the egress proxy in it
+//   raw.h       how both can share the slot init's memory; raw_messages.cc and run_view.cc go with
+//   it zygote.cc   keeps an interpreter that has started already, to fork guests from scratch.cc
+//   writes a run's files and empties the scratch space after it bare_slot.cc, landlock.cc,
+//   end_tree.cc   the same for slots without namespaces network.cc  gives the next session a
+//   network namespace without a history egress.cc   opens the door to the egress proxy in it
 //   main.cc     answers the server
 #pragma once
 

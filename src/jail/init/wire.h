@@ -16,6 +16,7 @@ namespace polybox::jail::init {
 /// The bytes of a small message, which need no memory but their own.
 class SmallMessage {
  public:
+  // NOLINTNEXTLINE(google-explicit-constructor): whoever sends it wants nothing else of it
   operator std::string_view() const { return {bytes_, size_}; }
 
   void append(const char* bytes, std::size_t size) {

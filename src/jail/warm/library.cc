@@ -118,7 +118,8 @@ std::string TakeRun(std::size_t most) {
   if (!init::Decode(received.bytes, run)) GiveUp({init::Stage::kMessage, EBADMSG, -1});
   const StreamFlags flags;
   if (!SayStarted()) ::_exit(127);
-  if (const init::StepResult placed = init::TakePlace(run.directory.c_str(), run.limits, received.fds);
+  if (const init::StepResult placed =
+          init::TakePlace(run.directory.c_str(), run.limits, received.fds);
       !placed.ok) {
     GiveUp(placed.failed);
   }
