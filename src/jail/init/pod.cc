@@ -213,7 +213,8 @@ int MakeGuest(PodStart& start) {
   if (start.options.zygote >= 0) return ForkFromZygote(start);
   const PodOptions& options = start.options;
   clone_args args{};
-  args.flags = CLONE_VFORK | CLONE_PARENT_SETTID;
+  // Our handlers are not for it: what they pass on to the guest, it would send to itself for ever.
+  args.flags = CLONE_VFORK | CLONE_PARENT_SETTID | CLONE_CLEAR_SIGHAND;
   // Before anyone can signal us to pass it on.
   args.parent_tid = reinterpret_cast<std::uint64_t>(&guest_pid);
   args.exit_signal = SIGCHLD;
