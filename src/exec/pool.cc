@@ -49,14 +49,13 @@ std::unique_ptr<SlotPool::Lease> SlotPool::Find(const std::string& key) {
   Crew& crew = crews_[key];
   ++crew.wanted;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (true) {
+  for (bool in_time = true;;) {
     if (std::unique_ptr<Lease> idle = TakeIdle(key)) return idle;
     const bool may_grow = crew.slots < kSlotsForEach * crew.wanted + kSpare;
-    if (may_grow || crew.returning <= crew.waiting) break;
+    if (may_grow || crew.returning <= crew.waiting || !in_time) break;
     ++crew.waiting;
-    const bool in_time = returned_.wait_until(lock, deadline) == std::cv_status::no_timeout;
+    in_time = returned_.wait_until(lock, deadline) == std::cv_status::no_timeout;
     --crew.waiting;
-    if (!in_time) break;
   }
   ++crew.slots;
   return nullptr;

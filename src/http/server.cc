@@ -105,7 +105,7 @@ class Server::Impl {
 
   Result<std::string> Listen(const std::string& address) {
     POLYBOX_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(address));
-    asio::ip::tcp::resolver resolver(loops_.front().io);
+    asio::ip::tcp::resolver resolver(accepting_.io);
     ErrorCode error;
     const auto found =
         resolver.resolve(parts.host, parts.port, asio::ip::tcp::resolver::passive, error);
@@ -146,6 +146,7 @@ class Server::Impl {
           acceptor.get_executor(), [this, &acceptor] { return Accept(acceptor); }, asio::detached);
     }
     for (Loop& loop : loops_) threads_.emplace_back([this, &loop] { Work(loop); });
+    threads_.emplace_back([this] { Work(accepting_); });
   }
 
   void Drain() {
@@ -176,7 +177,9 @@ class Server::Impl {
     }
     // Each ends as soon as its door has returned.
     if (!threads_.empty()) AwaitIdle(std::chrono::seconds(5));
+    shared_.large.join();
     for (Loop& loop : loops_) loop.io.stop();
+    accepting_.io.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -196,7 +199,7 @@ class Server::Impl {
     asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   };
 
-  Acceptor MakeAcceptor() { return Acceptor(asio::make_strand(loops_.front().io)); }
+  Acceptor MakeAcceptor() { return Acceptor(asio::make_strand(accepting_.io)); }
 
   Strand NextStrand() {
     const std::size_t turn = turns_++ % loops_.size();
@@ -294,6 +297,7 @@ class Server::Impl {
 
   Shared shared_;
   std::list<Loop> loops_;
+  Loop accepting_;
   std::atomic<std::size_t> turns_ = 0;
   std::list<Acceptor> acceptors_;
   std::string unix_path_;

@@ -49,6 +49,17 @@ Outcome FromEnded(const init::Ended& ended) {
   return outcome;
 }
 
+/// No program starts with less. Were it tried, the kernel would look for someone to kill while the
+/// guest still shares the slot init's memory, and take both.
+Bytes LeastMemory(const RunRequest& request) {
+  constexpr std::uint64_t kForExec = 128 * 1024;
+  std::uint64_t words = 0;
+  for (const auto* texts : {&request.argv, &request.env}) {
+    for (const std::string& text : *texts) words += text.size() + sizeof(char*);
+  }
+  return Bytes(kForExec + 2 * words);
+}
+
 }  // namespace
 
 /// The pod, which a signal may reach from any thread while its guest runs.
@@ -394,6 +405,7 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   if (!live_->socket.valid()) {
     POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
   }
+  if (cgroup_ && request.limits.memory < LeastMemory(request)) return EndForWantOfMemory();
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   const Status limited = SetLimits(request.limits);
   if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
@@ -451,9 +463,14 @@ Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};
+  const std::string message = init::Encode(run);
+  if (message.size() > init::kLargestMessage) {
+    return Error(ErrorKind::kInvalid,
+                 fmt::format("arguments and environment are too large: {} bytes", message.size()));
+  }
   const auto begin = std::chrono::steady_clock::now();
   // When it cannot be sent, the pod is gone, which the watch will see.
-  if (!init::Send(live_->socket.get(), init::Encode(run),
+  if (!init::Send(live_->socket.get(), message,
                   {request.stdin_fd, request.stdout_fd, request.stderr_fd}) &&
       errno != EPIPE && errno != ECONNRESET) {
     return Error::FromErrno("send the run");
@@ -498,23 +515,11 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   if (!init::Decode(received.bytes, failed)) {
     return Error(ErrorKind::kSystem, "the pod does not make sense");
   }
-  if (IsWantOfMemory(failed)) {
-    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, EndForWantOfMemory());
-    return std::optional(std::move(outcome));
-  }
   Outcome outcome;
   outcome.end = End::kSetupFailed;
   const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
   outcome.setup_failure = Sentence(failed, step);
   return std::optional(std::move(outcome));
-}
-
-/// The kernel does not kill a process that shares the memory of another; there is less than exec()
-/// needs.
-bool Slot::IsWantOfMemory(const init::Failed& failed) {
-  const bool could_be =
-      failed.stage == init::Stage::kExec && (failed.error == ENOMEM || failed.error == E2BIG);
-  return could_be && cgroup_ && cgroup_->TakeOomEvent();
 }
 
 bool Slot::WasCancelled() const {

@@ -176,7 +176,6 @@ class Slot {
   /// ahead has ended before it took the program.
   Result<std::optional<Outcome>> RunInPod(const RunRequest& request);
   Result<std::optional<Outcome>> TakeWord(const RunRequest& request);
-  bool IsWantOfMemory(const init::Failed& failed);
   bool WasCancelled() const;
   /// Kills all of the run and says what it used.
   Result<Outcome> Stop(End end);

@@ -81,7 +81,7 @@ class V2Slot : public SlotControl {
   ControlFile cpu_stat_;
   ControlFile kill_;  // from Linux 5.14
   Counters before_;
-  std::uint64_t oom_events_seen_ = 0;
+  std::uint64_t oom_kills_seen_ = 0;
 };
 
 Status V2Slot::OpenLimits() {
@@ -200,7 +200,7 @@ Result<Counters> V2Slot::ReadCounters() const {
 Status V2Slot::ResetCounters() {
   if (peak_resets_) POLYBOX_RETURN_IF_ERROR(memory_peak_.Write("0"));
   POLYBOX_ASSIGN_OR_RETURN(before_, ReadCounters());
-  TakeOomEvent();
+  oom_kills_seen_ = before_.oom_kills.value_or(0);
   return {};
 }
 
@@ -302,13 +302,11 @@ Result<CgroupUsage> V2Slot::ReadUsage() const {
 }
 
 bool V2Slot::TakeOomEvent() {
-  // Reading is also what ends POLLPRI. Memory can run out without anyone being killed: a system
-  // call may fail instead. Both count, and what is counted only grows.
-  std::uint64_t events = 0;
-  for (const char* name : {"oom", "oom_kill"}) {
-    events += memory_events_.ReadCounter(name).value_or(std::nullopt).value_or(0);
-  }
-  return std::exchange(oom_events_seen_, events) < events;
+  // Reading is also what ends POLLPRI.
+  const auto kills = memory_events_.ReadCounter("oom_kill");
+  if (!kills.ok() || !kills->has_value() || **kills <= oom_kills_seen_) return false;
+  oom_kills_seen_ = **kills;
+  return true;
 }
 
 Status V2Slot::KillAll() {

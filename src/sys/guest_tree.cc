@@ -86,14 +86,16 @@ Result<UniqueFd> OpenBeneath(int directory, const std::string& path, int flags, 
 bool IsEmptyDirectory(int directory) {
   // Its own entry and its parent's; a third one, if there is any, fits as well.
   alignas(std::uint64_t) char entries[1024];
-  const long first = ::syscall(SYS_getdents64, directory, entries, sizeof entries);
-  ::lseek(directory, 0, SEEK_SET);
-  if (first < 0) return false;
-  long count = 0;
-  for (long at = 0; at < first; ++count) {
-    at += reinterpret_cast<const dirent64*>(entries + at)->d_reclen;
+  std::size_t count = 0;
+  long size = 0;
+  // Not all file systems tell all at once.
+  while ((size = ::syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size; ++count) {
+      at += reinterpret_cast<const dirent64*>(entries + at)->d_reclen;
+    }
+    if (count > 2) return false;
   }
-  return count == 2;
+  return size == 0 && count == 2;
 }
 
 Status WalkGuestTree(int directory, const WalkLimits& limits, const TreeVisitor& visitor) {

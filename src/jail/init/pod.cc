@@ -207,14 +207,14 @@ int ForkFromZygote(const PodStart& start) {
   return asked && Raw(SYS_kill, guest_pid, 0) == 0 ? 0 : ESRCH;
 }
 
-/// Makes the process that waits for its program. One of our own shares our memory as well: we are
-/// held until it has become its program, or has ended. 0 or errno.
+/// Makes the process that waits for its program. One of our own shares our memory as well, and
+/// `start` with us. 0 or errno.
 int MakeGuest(PodStart& start) {
   if (start.options.zygote >= 0) return ForkFromZygote(start);
   const PodOptions& options = start.options;
   clone_args args{};
   // Our handlers are not for it: what they pass on to the guest, it would send to itself for ever.
-  args.flags = CLONE_VFORK | CLONE_PARENT_SETTID | CLONE_CLEAR_SIGHAND;
+  args.flags = CLONE_PARENT_SETTID | CLONE_CLEAR_SIGHAND;
   // Before anyone can signal us to pass it on.
   args.parent_tid = reinterpret_cast<std::uint64_t>(&guest_pid);
   args.exit_signal = SIGCHLD;
@@ -344,6 +344,12 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
   }
   StepResult result = StepResult::Failure(Stage::kPod, EPROTO);
   if (!ready.bytes.empty()) Decode(ready.bytes, result.failed);
+  // What it was started with is ours, and goes with us.
+  ::kill(pod.pid, SIGKILL);
+  siginfo_t ended{};
+  while (::waitid(P_PID, static_cast<id_t>(pod.pid), &ended, WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
   if (options.in_namespaces) EndPod(pod);
   return result;
 }

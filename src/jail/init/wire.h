@@ -20,6 +20,7 @@ class SmallMessage {
   operator std::string_view() const { return {bytes_, size_}; }
 
   void append(const char* bytes, std::size_t size) {
+    if (size > kLargest - size_) __builtin_trap();
     std::memcpy(bytes_ + size_, bytes, size);
     size_ += size;
   }
