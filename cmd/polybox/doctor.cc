@@ -17,18 +17,6 @@ namespace {
 namespace json = boost::json;
 using jail::HostCheck;
 
-struct Tool {
-  const char* name;
-  const char* cost;
-  const char* fix;
-};
-
-// Programs that polybox calls whatever the language.
-constexpr Tool kTools[] = {
-    {"rg", "the search tools of the workspace do not work", "install Debian's ripgrep"},
-    {"git", "snapshots of the workspace do not work", "install Debian's git"},
-};
-
 HostCheck CheckProgram(const std::string& name, std::string cost, std::string fix) {
   const std::string found = sys::FindOnPath(name, SearchPath());
   return {.name = name,
@@ -39,10 +27,9 @@ HostCheck CheckProgram(const std::string& name, std::string cost, std::string fi
           .without = std::nullopt};
 }
 
-/// The tools, and the package installers that the language files name.
+/// The package installers that the language files name.
 std::vector<HostCheck> CheckTools(const languages::Registry& registry) {
   std::vector<HostCheck> checks;
-  for (const Tool& tool : kTools) checks.push_back(CheckProgram(tool.name, tool.cost, tool.fix));
   for (const languages::Language& language : registry.all()) {
     if (!language.packages) continue;
     for (const std::string& binary : language.packages->binaries) {

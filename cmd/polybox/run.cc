@@ -5,16 +5,14 @@
 #include <filesystem>
 #include <unistd.h>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/signalfd.h>
 
 #include "base/files.h"
 #include "base/nearest.h"
-#include "base/printable.h"
+#include "caches.h"
 #include "command.h"
-#include "compiled.h"
 #include "egress.h"
 #include "exec/compile_step.h"
 #include "exec/jail_home.h"
@@ -25,11 +23,11 @@
 #include "isolation.h"
 #include "jail/grade.h"
 #include "jail/resource_limits.h"
+#include "run_report.h"
 
 namespace polybox::cmd {
 namespace {
 
-namespace json = boost::json;
 using jail::Grade;
 using jail::Outcome;
 using languages::Language;
@@ -42,6 +40,7 @@ struct Flags {
   std::shared_ptr<std::string> input = std::make_shared<std::string>();
   std::shared_ptr<std::string> timeout = std::make_shared<std::string>();
   std::shared_ptr<std::string> memory = std::make_shared<std::string>();
+  std::shared_ptr<std::string> output = std::make_shared<std::string>();
   std::shared_ptr<bool> as_json = std::make_shared<bool>(false);
   std::shared_ptr<bool> warm = std::make_shared<bool>(false);
 };
@@ -107,11 +106,17 @@ Result<std::string> ReadProgram(const std::string& file) {
   return ReadFile(file);
 }
 
-Status ApplyLimits(const Flags& flags, jail::RunLimits& limits) {
+Status ApplyLimits(const Flags& flags, jail::RunLimits& limits, Bytes& output) {
   if (!flags.timeout->empty()) {
     POLYBOX_ASSIGN_OR_RETURN(
-        limits.wall_time, ParseDuration(*flags.timeout).In("--timeout \"" + *flags.timeout + "\""));
+        limits.wall_time,
+        ParseDuration(WithUnit(*flags.timeout, "s")).In("--timeout \"" + *flags.timeout + "\""));
     limits.cpu_time = std::max(limits.cpu_time, limits.wall_time);
+  }
+  if (!flags.output->empty()) {
+    POLYBOX_ASSIGN_OR_RETURN(
+        output,
+        ParseBytes(WithUnit(*flags.output, "B")).In("--output-limit \"" + *flags.output + "\""));
   }
   if (!flags.memory->empty()) {
     POLYBOX_ASSIGN_OR_RETURN(const Bytes memory,
@@ -121,42 +126,19 @@ Status ApplyLimits(const Flags& flags, jail::RunLimits& limits) {
   return {};
 }
 
-struct StepReport {
-  Outcome outcome;
-  std::string out;
-  std::string err;
-  /// A compile step: whether the cache had its result; absent when it was not asked.
-  std::optional<bool> cached;
-};
-
-json::value OptionalMilliseconds(const std::optional<Duration>& duration) {
-  if (!duration) return nullptr;
-  return std::chrono::duration<double, std::milli>(*duration).count();
-}
-
-json::value ToJson(const StepReport& report) {
-  const Outcome& outcome = report.outcome;
-  json::object object = {
-      {"end", jail::EndName(outcome.end)},
-      {"exit_code",
-       outcome.end == jail::End::kExited ? json::value(outcome.exit_code) : json::value(nullptr)},
-      {"signal",
-       outcome.signal == 0 ? json::value(nullptr) : json::value(jail::SignalName(outcome.signal))},
-      {"wall_ms", OptionalMilliseconds(outcome.wall)},
-      {"cpu_user_ms", OptionalMilliseconds(outcome.cpu_user)},
-      {"cpu_system_ms", OptionalMilliseconds(outcome.cpu_system)},
-      {"memory_peak_bytes",
-       outcome.memory_peak ? json::value(outcome.memory_peak->count()) : json::value(nullptr)},
-      {"processes_peak",
-       outcome.processes_peak ? json::value(*outcome.processes_peak) : json::value(nullptr)},
-      {"oom_kills", outcome.oom_kills},
-      {"warm", outcome.warm},
-      {"stdout", ToUtf8(report.out)},
-      {"stderr", ToUtf8(report.err)},
-  };
-  if (report.cached) object["cached"] = *report.cached;
-  if (outcome.end == jail::End::kSetupFailed) object["setup_failure"] = outcome.setup_failure;
-  return object;
+/// What the limit that ended the program can be changed with, for those who have not done so.
+std::string Advice(const Flags& flags, jail::End end) {
+  const struct {
+    jail::End end;
+    const std::string& given;
+    const char* flag;
+  } rows[] = {{jail::End::kTimedOut, *flags.timeout, "--timeout TIME"},
+              {jail::End::kOutOfMemory, *flags.memory, "--memory SIZE"},
+              {jail::End::kOutputLimit, *flags.output, "--output-limit SIZE"}};
+  for (const auto& row : rows) {
+    if (row.end == end && row.given.empty()) return fmt::format(" ({} allows more)", row.flag);
+  }
+  return "";
 }
 
 /// SIGINT and SIGTERM as a descriptor; they are the guest's from here on.
@@ -175,7 +157,13 @@ Result<UniqueFd> TakeSignals() {
 class Session {
  public:
   Session(const Flags& flags, const Context& context, Grade grade)
-      : flags_(flags), context_(context), grade_(grade) {}
+      : flags_(flags),
+        context_(context),
+        grade_(grade),
+        caches_(context, [&context](const Error& error) {
+          context.err.PrintLine("polybox: warning: " + error.message());
+          context.err.PrintLine("fix: " + error.fix());
+        }) {}
 
   Result<int> Run(const Language& language, const languages::Toolchain& toolchain,
                   std::string content) {
@@ -222,7 +210,7 @@ class Session {
   Result<jail::Slot> MakeSlot(exec::Installation& installation) {
     POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade_));
     home_.emplace(std::move(home));
-    preparer_ = OpenPreparer(*home_, exec::Preparer::Mode::kLook, context_);
+    preparer_ = caches_.OpenPreparer(*home_, exec::Preparer::Mode::kLook);
     if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
     const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
     if (warm) installation.warm = exec::WarmFor(installation, {});
@@ -246,12 +234,11 @@ class Session {
     const languages::Step& step = *installation.language.compile;
     POLYBOX_ASSIGN_OR_RETURN(const jail::RunRequest request,
                              exec::RequestFor(installation, step, program));
-    limits_ = request.limits;
+    limits_ = {request.limits.memory, request.limits.wall_time, step.limits.output};
     StepReport report;
     const Sink out = SinkFor(STDOUT_FILENO, report.out);
     const Sink err = SinkFor(STDERR_FILENO, report.err);
-    const std::unique_ptr<exec::CompileCache> cache =
-        OpenCompileCache(context_.config.settings, context_.log);
+    const std::unique_ptr<exec::CompileCache> cache = caches_.OpenCompileCache();
     const exec::CompileJob job = {
         .sight = {installation, files, request, grade_},
         .output = step.limits.output,
@@ -278,8 +265,9 @@ class Session {
     const languages::Step& step = installation.language.run;
     POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest request,
                              exec::RequestFor(installation, step, program));
-    POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits));
-    limits_ = request.limits;
+    Bytes output = step.limits.output;
+    POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits, output));
+    limits_ = {request.limits.memory, request.limits.wall_time, output};
     request.warm = exec::TakesOver(installation, request);
     StepReport report;
     UniqueFd input;
@@ -291,7 +279,7 @@ class Session {
     streams.input = input.valid() ? input.get() : from_terminal ? STDIN_FILENO : -1;
     streams.out = SinkFor(STDOUT_FILENO, report.out);
     streams.err = SinkFor(STDERR_FILENO, report.err);
-    streams.limit = step.limits.output;
+    streams.limit = output;
     streams.signals = signals_.get();
     POLYBOX_ASSIGN_OR_RETURN(report.outcome,
                              exec::RunWithStreams(slot, std::move(request), streams));
@@ -312,14 +300,11 @@ class Session {
     if (lost_) return Error(*lost_).In("write the output");
     const StepReport& last = run ? *run : *compile;
     if (*flags_.as_json) {
-      context_.out.PrintLine(json::serialize(
-          json::object{{"language", language.id},
-                       {"isolation", jail::GradeName(grade_)},
-                       {"compile", compile ? ToJson(*compile) : json::value(nullptr)},
-                       {"run", run ? ToJson(*run) : json::value(nullptr)}}));
+      context_.out.PrintLine(ReportJson({language.id, grade_, compile, run}));
     } else {
-      const std::string reason = jail::Explain(last.outcome, limits_.memory, limits_.wall_time);
-      if (!reason.empty()) context_.err.PrintLine("polybox: " + reason);
+      const std::string reason = jail::Explain(last.outcome, limits_);
+      const std::string advice = run ? Advice(flags_, last.outcome.end) : "";
+      if (!reason.empty()) context_.err.PrintLine("polybox: " + reason + advice);
     }
     return jail::ShellCode(last.outcome);
   }
@@ -327,11 +312,13 @@ class Session {
   const Flags& flags_;
   const Context& context_;
   Grade grade_;
+  Caches caches_;
   UniqueFd signals_;
   std::unique_ptr<exec::GuestEgress> egress_;
   std::optional<exec::JailHome> home_;
   std::unique_ptr<exec::Preparer> preparer_;
-  jail::RunLimits limits_;
+  /// Of the last step.
+  jail::HeldLimits limits_;
   /// Why some of the output is gone.
   std::optional<Error> lost_;
 };
@@ -358,34 +345,38 @@ Result<int> Run(const Flags& flags, const Context& context) {
 
 Subcommand RunCommand() {
   const Flags flags;
-  return {
-      .name = "run",
-      .doc = "Run a program in the jail",
-      .options =
-          {{.name = "file",
-            .doc = "The program, or - for standard input",
-            .into = flags.file,
-            .required = true},
-           {.name = "args", .doc = "Arguments of the program, after --", .into = flags.args},
-           {.name = "--language",
-            .doc = "Its language [by extension, else by #! line]",
-            .into = flags.language},
-           {.name = "--stdin", .doc = "File that it reads as its input", .into = flags.input},
-           {.name = "--timeout", .doc = "How long it may run, such as 2s", .into = flags.timeout},
-           {.name = "--memory",
-            .doc = "How much memory it may use, such as 256M",
-            .into = flags.memory},
-           {.name = "--warm",
-            .doc = "Starts its interpreter before handing the program over, as the server does",
-            .into = flags.warm},
-           JsonOption(flags.as_json)},
-      .run = [flags](const Context& context) -> int {
-        const Result<int> code = Run(flags, context);
-        if (code.ok()) return *code;
-        context.err.PrintLine("polybox: " + code.error().message());
-        if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
-        return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
-      }};
+  return {.name = "run",
+          .doc = "Run a program in the jail",
+          .options =
+              {{.name = "file",
+                .doc = "The program, or - for standard input",
+                .into = flags.file,
+                .required = true},
+               {.name = "args", .doc = "Arguments of the program, after --", .into = flags.args},
+               {.name = "--language",
+                .doc = "Its language [by extension, else by #! line]",
+                .into = flags.language},
+               {.name = "--stdin", .doc = "File that it reads as its input", .into = flags.input},
+               {.name = "--timeout",
+                .doc = "How long it may run, such as 500ms; a bare number counts seconds",
+                .into = flags.timeout},
+               {.name = "--memory",
+                .doc = "How much memory it may use, such as 256M",
+                .into = flags.memory},
+               {.name = "--output-limit",
+                .doc = "How much it may print, such as 8M; a bare number counts bytes",
+                .into = flags.output},
+               {.name = "--warm",
+                .doc = "Starts its interpreter before handing the program over, as the server does",
+                .into = flags.warm},
+               JsonOption(flags.as_json)},
+          .run = [flags](const Context& context) -> int {
+            const Result<int> code = Run(flags, context);
+            if (code.ok()) return *code;
+            context.err.PrintLine("polybox: " + code.error().message());
+            if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
+            return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
+          }};
 }
 
 }  // namespace polybox::cmd

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "build_info.h"
+#include "caches.h"
 #include "command.h"
-#include "compiled.h"
 #include "egress.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
@@ -24,6 +23,7 @@
 #include "installed.h"
 #include "isolation.h"
 #include "packages.h"
+#include "preloads.h"
 #include "serving.h"
 #include "sys/own_limits.h"
 
@@ -36,6 +36,7 @@ using config::Settings;
 constexpr std::size_t kExecuteLane = 0;
 constexpr std::size_t kRunLane = 1;
 constexpr std::size_t kCommandLane = 2;
+constexpr std::size_t kPreloadLane = 3;  // only where there are preloads
 
 std::int64_t PlacesOf(const Settings& settings) {
   if (settings.max_concurrent > 0) return settings.max_concurrent;
@@ -70,28 +71,6 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .output_limit = settings.output_limit.count(),
           .run_timeout = settings.run_timeout,
           .compile_timeout = settings.compile_timeout};
-}
-
-/// "python=numpy,pandas": a language and its first module, then more of its modules.
-Result<exec::Preloads> PreloadsOf(const Settings& settings, const exec::Catalog& catalog) {
-  exec::Preloads preloads;
-  std::string language;
-  std::istringstream items(fmt::format("{}", fmt::join(settings.preload, ",")));
-  for (std::string item; std::getline(items, item, ',');) {
-    const std::size_t equals = item.find('=');
-    if (equals != std::string::npos) language = item.substr(0, equals);
-    const exec::Installation* found = catalog.Find(language);
-    if (found == nullptr || found->language.warm.kind != languages::WarmKind::kZygote) {
-      return Error(
-                 ErrorKind::kInvalid,
-                 fmt::format("preload: in \"{}\", {} is no language here that loads modules ahead",
-                             item, language.empty() ? "what comes before =" : language))
-          .WithFix("write it like python=numpy,pandas; Python and Ruby can, Node.js cannot");
-    }
-    preloads[found->language.id].push_back(equals == std::string::npos ? item
-                                                                       : item.substr(equals + 1));
-  }
-  return preloads;
 }
 
 /// What is written down about the networks of jails.
@@ -234,6 +213,26 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
                LanesOf(context.config)};
 }
 
+/// All but what must outlive the engine.
+Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& context) {
+  const Settings& settings = parts.settings;
+  exec::EngineOptions options;
+  options.lanes = parts.lanes;
+  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for,
+                           RequirementsFor(settings, parts.catalog.registry()));
+  options.warm = settings.warm == "on";
+  POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
+  // Tried one after another, in no place of a client's.
+  if (!options.preloads.empty()) options.lanes.push_back({.name = "preload", .queue = 4096});
+  options.kept_language = parts.mode.language;
+  options.kept = static_cast<std::size_t>(settings.warm_slots);
+  options.idle_memory = settings.warm_memory;
+  options.on_shared = [&context](const std::string& what) {
+    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+  };
+  return options;
+}
+
 Result<int> Serve(const Context& context) {
   const Settings& settings = context.config.settings;
   // All three before anything may start threads.
@@ -247,43 +246,37 @@ Result<int> Serve(const Context& context) {
                            GuestEgressFor(settings, grade, ledgers.guests));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
   POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
+  const Caches caches(context, [&context](const Error& error) {
+    context.log.Warn(error.message(), {{"fix", error.fix()}});
+  });
   POLYBOX_ASSIGN_OR_RETURN(
       const std::unique_ptr<exec::PackageSource> packages,
-      exec::MakePackageSource(parts.home, WithLedger(PackagesOf(settings), ledgers), context.log));
-  const std::unique_ptr<exec::CompileCache> compiled = OpenCompileCache(settings, context.log);
+      caches.OpenPackages(parts.home, WithLedger(PackagesOf(settings), ledgers)));
+  const std::unique_ptr<exec::CompileCache> compiled = caches.OpenCompileCache();
   if (compiled != nullptr) compiled->CleanUp();
   const std::unique_ptr<exec::Preparer> preparer =
-      OpenPreparer(parts.home, exec::Preparer::Mode::kMake, context);
-  exec::EngineOptions options;
-  options.lanes = parts.lanes;
+      caches.OpenPreparer(parts.home, exec::Preparer::Mode::kMake);
+  POLYBOX_ASSIGN_OR_RETURN(exec::EngineOptions options, EngineOptionsOf(parts, context));
   options.packages = packages.get();
   options.guest_egress = guest_egress.get();
   if (guest_egress != nullptr) {
     context.log.Info("guests may reach hosts",
                      {{"hosts", fmt::format("{}", fmt::join(settings.guest_egress, ","))}});
   }
-  POLYBOX_ASSIGN_OR_RETURN(options.requirements_for, RequirementsFor(settings, registry));
-  options.warm = settings.warm == "on";
-  POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
-  options.kept_language = parts.mode.language;
-  options.kept = static_cast<std::size_t>(settings.warm_slots);
-  options.idle_memory = settings.warm_memory;
   options.compile_cache = compiled.get();
   options.preparer = preparer.get();
-  options.on_shared = [&context](const std::string& what) {
-    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
-  };
   POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
-      exec::MakeEngine(parts.catalog, parts.home, std::move(options));
+      exec::MakeEngine(parts.catalog, parts.home, options);
+  CheckPreloads(options, {*engine, parts.catalog, grade, kPreloadLane}, context.log);
   ShowEgress(metrics, {ledgers.installers, ledgers.guests});
   http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
   http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
   http::EngineCommands commands(measured, kCommandLane);
-  const auto readiness =
-      std::make_shared<http::Readiness>(http::Readiness::Options{.cache_dir = settings.cache_dir});
+  const auto readiness = std::make_shared<http::Readiness>(
+      http::Readiness::Options{.cache_dir = caches.usable() ? settings.cache_dir : ""});
   return ServeUntilSignalled(
       {.doors = DoorsOf(parts, {measured, commands, runtime, metrics, readiness}),
        .executor = measured,

@@ -19,12 +19,14 @@ Result<http::Ended> Serve(Serving serving, const Context& context) {
   }
   http::BannerFacts banner = std::move(serving.banner);
   banner.token_file = settings.token_file;
+  const http::Places places = {.listen = config::ListenAddress(context.config),
+                               .runtime_port = settings.runtime_port,
+                               .unix_socket = settings.unix_socket,
+                               .insecure = settings.insecure};
+  POLYBOX_ASSIGN_OR_RETURN(banner.open_to_all, http::IsOpenToAll(places, server.tokens));
   return http::Serve({.server = std::move(server),
                       .version = banner.version,
-                      .places = {.listen = config::ListenAddress(context.config),
-                                 .runtime_port = settings.runtime_port,
-                                 .unix_socket = settings.unix_socket,
-                                 .insecure = settings.insecure},
+                      .places = places,
                       .executor = serving.executor,
                       .metrics = serving.metrics,
                       .readiness = serving.readiness,

@@ -97,6 +97,11 @@ Result<Duration> ParseDuration(std::string_view text) {
   return Duration(std::llround(milliseconds * 1e6));
 }
 
+std::string WithUnit(std::string_view text, std::string_view unit) {
+  const bool bare = text.find_first_not_of("0123456789.") == std::string_view::npos;
+  return std::string(text) + (bare ? std::string(unit) : "");
+}
+
 std::string FormatBytes(Bytes bytes) {
   return FormatExact(kByteUnits, bytes.count(), "B");
 }

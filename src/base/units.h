@@ -34,6 +34,9 @@ Result<Bytes> ParseBytes(std::string_view text);
 /// A number (a fraction is allowed) and one of ms, s, m, h.
 Result<Duration> ParseDuration(std::string_view text);
 
+/// A text that is nothing but a number, with the unit that it counts; any other as it is.
+std::string WithUnit(std::string_view text, std::string_view unit);
+
 /// The shortest exact form: "64MiB", "1000B". ParseBytes reads it back.
 std::string FormatBytes(Bytes bytes);
 /// The shortest exact form in ms, s, m or h: "30s", "1500ms". ParseDuration reads it back; what is

@@ -54,6 +54,13 @@ TEST(Units, TimesWithoutAUnitOrOutOfRangeAreRefused) {
   }
 }
 
+TEST(Units, OnlyABareNumberGetsAUnit) {
+  EXPECT_EQ(WithUnit("2", "s"), "2s");
+  EXPECT_EQ(WithUnit("0.5", "s"), "0.5s");
+  for (const char* text : {"2m", "500ms", "-2", "two"}) EXPECT_EQ(WithUnit(text, "s"), text);
+  EXPECT_FALSE(ParseDuration(WithUnit("", "s")).ok());
+}
+
 TEST(Units, FormattingIsTheShortestExactForm) {
   EXPECT_EQ(FormatBytes(Bytes(0)), "0B");
   EXPECT_EQ(FormatBytes(Bytes(1000)), "1000B");

@@ -74,10 +74,10 @@ class TextAssigner {
     return std::nullopt;
   }
   Complaint operator()(Bytes Settings::* member) const {
-    return Unit(member, ParseBytes(WithUnit("B")));
+    return Unit(member, ParseBytes(setting_.bare_number ? WithUnit(text_, "B") : text_));
   }
   Complaint operator()(Duration Settings::* member) const {
-    return Unit(member, ParseDuration(WithUnit("s")));
+    return Unit(member, ParseDuration(setting_.bare_number ? WithUnit(text_, "s") : text_));
   }
   Complaint operator()(std::vector<std::string> Settings::* member) const {
     if (text_.empty()) return "expected some text";
@@ -93,10 +93,6 @@ class TextAssigner {
     if (auto complaint = CheckUnit(setting_, *parsed)) return complaint;
     settings_.*member = *parsed;
     return std::nullopt;
-  }
-
-  std::string WithUnit(const char* unit) const {
-    return setting_.bare_number && IsNumber(text_) ? text_ + unit : text_;
   }
 
   Settings& settings_;
@@ -296,6 +292,12 @@ void FillDirectories(Settings& settings, const std::map<std::string, std::string
     settings.packages_dir =
         root ? "/var/lib/polybox/packages"
              : UserDirectory(environment, "XDG_DATA_HOME", ".local/share") + "/packages";
+  }
+  // Installers and jails work in directories of their own.
+  for (std::string* directory :
+       {&settings.cache_dir, &settings.packages_dir, &settings.compile_cache_dir}) {
+    std::error_code ignored;
+    if (!directory->empty()) *directory = std::filesystem::absolute(*directory, ignored).string();
   }
 }
 

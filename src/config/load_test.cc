@@ -1,5 +1,7 @@
 #include "config/load.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_dir.h"
@@ -35,6 +37,15 @@ TEST(Load, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
   EXPECT_EQ(LoadFrom(inputs).loaded.settings.log_level, "debug");
   EXPECT_EQ(LoadFrom(inputs).loaded.OriginOf("log-level").name, "--log-level");
   EXPECT_EQ(LoadFrom(inputs).loaded.settings.mode, "node");
+}
+
+TEST(Load, ARelativeDirectoryIsTheOneBelowWhereWeStand) {
+  Inputs inputs;
+  inputs.flags = {{"packages-dir", "sets"}, {"cache-dir", "/cache"}};
+  const Settings settings = LoadFrom(inputs).loaded.settings;
+  EXPECT_EQ(settings.packages_dir, std::filesystem::current_path().string() + "/sets");
+  EXPECT_EQ(settings.cache_dir, "/cache");
+  EXPECT_EQ(settings.compile_cache_dir, "");
 }
 
 TEST(Load, TheOlderNamesAreHonouredAfterOurOwn) {
@@ -174,7 +185,7 @@ TEST(Load, AFileIsRefusedWithLineKeyAndSuggestion) {
   inputs.flags = {{"config", file}};
   EXPECT_EQ(LoadFrom(inputs).error,
             file + ":2: unknown key \"lisen\"; did you mean \"listen\"?\n" + file +
-                ":3: port = \"high\": expected a whole number\n" + file +
+                ":3: port = \"high\": expected a whole number from 1 to 65535\n" + file +
                 ":4: log-level = \"loud\": expected one of debug, info, warn, error");
 }
 

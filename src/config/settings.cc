@@ -200,8 +200,8 @@ const std::vector<Setting> kRows = {
     {.key = "preload",
      .member = &Settings::preload,
      .scope = Scope::kServer,
-     .doc = "Modules that such an interpreter loads ahead where they are installed, besides the "
-            "usual ones: python=numpy,pandas; may be given several times",
+     .doc = "Modules that such an interpreter loads ahead, besides the usual ones: "
+            "python=numpy,pandas; the log says which cannot be loaded; may be given several times",
      .item = "LANGUAGE=MODULES",
      .separator = ','},
     {.key = "warm-slots",

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "exec/admission.h"
 #include "exec/pool.h"
@@ -22,12 +23,20 @@ constexpr auto kIdleCheck = std::chrono::seconds(5);
 /// Of an installation, when the request does not say.
 constexpr auto kInstallTime = std::chrono::minutes(2);
 
-/// Where there is no installer for requests, requirements mean nothing, as the execute dialect has
-/// it; `wanted` are the languages for which an operator asks for more than that.
+bool NeedsOptIn(const languages::Language& language) {
+  return language.packages && language.packages->requests && language.packages->requests->opt_in;
+}
+
+/// Whether requirements that it does not take mean nothing to it: the contract of the execute
+/// dialect says so of its own modes.
+bool IgnoresRequirements(const languages::Language& language) {
+  return language.mode || NeedsOptIn(language);
+}
+
+/// `wanted` are the languages for which an operator asks for more than ignoring them.
 bool TakesRequirements(const languages::Language& language, const std::set<std::string>& wanted) {
   if (!language.packages || language.packages->requirement_form.empty()) return false;
-  const auto& requests = language.packages->requests;
-  return !requests || !requests->opt_in || wanted.contains(language.id);
+  return !NeedsOptIn(language) || wanted.contains(language.id);
 }
 
 /// An admitted request, from its queue to its end.
@@ -147,6 +156,8 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   using Work = std::function<Status(Session&, jail::Slot&, Report&)>;
 
   Answer Execute(Job& job, Place& place);
+  /// For a language that installs none.
+  std::string WhyNoPackages(const languages::Language& language) const;
   Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
   Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
   /// The same with all that is to be shown.
@@ -251,13 +262,17 @@ void Engine::Cancel(Admission::Id id) {
 }
 
 void Engine::Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran) {
+  bool waited_for = false;
   {
     const std::lock_guard lock(mutex_);
     jobs_.erase(id);
-    if (ran) admission_.Ended(job->request.lane);
+    if (ran) {
+      admission_.Ended(job->request.lane);
+      waited_for = admission_.Load(job->request.lane).queued > 0;
+    }
     if (jobs_.empty()) idle_.notify_all();
   }
-  if (ran) changed_.notify_one();
+  if (waited_for) changed_.notify_one();
   job->done(std::move(answer));
 }
 
@@ -335,17 +350,38 @@ Answer Engine::Execute(Job& job, Place& place) {
                                                    reason->message())
                                      : fmt::format("no language \"{}\"", job.request.language));
   }
-  if (job.request.requirements.empty() ||
-      !TakesRequirements(known->language, options_.requirements_for)) {
-    return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
+  const bool asks = !job.request.requirements.empty();
+  if (asks && TakesRequirements(known->language, options_.requirements_for)) {
+    return ExecuteWithPackages(job, *known, place, std::move(report));
   }
-  return ExecuteWithPackages(job, *known, place, std::move(report));
+  if (asks && !IgnoresRequirements(known->language)) {
+    return Refused(RefusalKind::kInvalid, WhyNoPackages(known->language));
+  }
+  report.requirements_ignored = job.request.requirements;
+  return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
+}
+
+std::string Engine::WhyNoPackages(const languages::Language& language) const {
+  std::vector<std::string> ready;
+  std::vector<std::string> by_setting;
+  for (const Installation& each : catalog_.available()) {
+    const bool takes = TakesRequirements(each.language, options_.requirements_for);
+    if (takes) ready.push_back(each.language.id);
+    if (!takes && NeedsOptIn(each.language)) by_setting.push_back(each.language.id);
+  }
+  return fmt::format(
+      "requirements: {} installs no packages on request (those that do here: {}{})", language.name,
+      ready.empty() ? "none" : fmt::format("{}", fmt::join(ready, ", ")),
+      by_setting.empty() ? ""
+                         : fmt::format("; {} if the setting requirements-for names it",
+                                       fmt::join(by_setting, ", ")));
 }
 
 Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& place,
                                    Report report) {
   if (options_.packages == nullptr) {
-    return Refused(RefusalKind::kInvalid, "packages cannot be installed here");
+    report.install_failure = "polybox: the server has no directory in which packages can be kept";
+    return report;
   }
   const auto begin = Clock::now();
   const Result<PackageSet> set = options_.packages->Get(

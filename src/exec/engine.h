@@ -111,7 +111,7 @@ struct EngineOptions {
   const GuestEgress* guest_egress = nullptr;
   /// The ids of languages whose requirements are installed though they are ignored by default.
   std::set<std::string> requirements_for = {};
-  /// Null: requirements are refused. Must outlive the engine.
+  /// Null: there is no place for them, so that installing fails. Must outlive the engine.
   PackageSource* packages = nullptr;
   /// Null: compilers always run. Must outlive the engine.
   CompileCache* compile_cache = nullptr;

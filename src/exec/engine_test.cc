@@ -363,8 +363,6 @@ TEST_F(EngineTest, WhatCannotBeRunIsRefusedWithItsReason) {
   Request unknown = Script("true");
   unknown.language = "klingon";
   EXPECT_EQ(KindOf(Ask(std::move(unknown))), RefusalKind::kUnavailable);
-  EXPECT_EQ(KindOf(Ask(WithPackages("true", "six"))), RefusalKind::kInvalid)
-      << "nobody installs packages";
 }
 
 TEST_F(EngineTest, WhatSlotsShareWithTheHostIsToldOnce) {
@@ -383,7 +381,7 @@ TEST_F(EngineTest, WhatSlotsShareWithTheHostIsToldOnce) {
       << ::testing::PrintToString(shared_);
 }
 
-TEST_F(EngineTest, ALanguageWithoutAnInstallerIgnoresRequirements) {
+TEST_F(EngineTest, AModeWithoutAnInstallerIgnoresRequirementsAndSaysSo) {
   FakePackages packages;
   packages_ = &packages;
   Start();
@@ -391,9 +389,31 @@ TEST_F(EngineTest, ALanguageWithoutAnInstallerIgnoresRequirements) {
   request.requirements = {"six", "--no such thing"};
   const Report report = Run(std::move(request));
   EXPECT_EQ(report.run->out, "ran\n");
+  EXPECT_EQ(report.requirements_ignored, (std::vector<std::string>{"six", "--no such thing"}));
   EXPECT_EQ(report.install_failure, std::nullopt);
   EXPECT_EQ(report.install, Duration{});
   EXPECT_EQ(packages.asked, 0);
+}
+
+TEST_F(EngineTest, AnyOtherLanguageWithoutAnInstallerRefusesThemAndNamesThoseThatHaveOne) {
+  FakePackages packages;
+  packages_ = &packages;
+  Start();
+  Request request = WithPackages("echo ran", "six");
+  request.language = "public";
+  const Answer answer = Ask(request);
+  ASSERT_EQ(KindOf(answer), RefusalKind::kInvalid);
+  EXPECT_EQ(std::get<Refusal>(answer).message,
+            "requirements: Public installs no packages on request (those that do here: packaged, "
+            "python; preferred if the setting requirements-for names it)");
+}
+
+TEST_F(EngineTest, WithoutAPlaceForPackagesInstallingFails) {
+  Start();
+  const Report report = Run(WithPackages("echo ran", "six"));
+  EXPECT_EQ(report.install_failure,
+            "polybox: the server has no directory in which packages can be kept");
+  EXPECT_FALSE(report.run.has_value());
 }
 
 TEST_F(EngineTest, RequirementsThatAreIgnoredByDefaultAreInstalledForWhoWantsThem) {

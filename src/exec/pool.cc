@@ -11,10 +11,15 @@ namespace {
 constexpr unsigned kMeasureEvery = 16;
 constexpr unsigned kMeasures = 2;
 
+// For each that is in use, one that is made ready meanwhile; and one for good measure.
+constexpr std::size_t kSlotsForEach = 2;
+constexpr std::size_t kSpare = 1;
+// To be made ready takes a millisecond or two; who waits for longer would rather have a new one.
+constexpr std::chrono::milliseconds kPatience(100);
+
 }  // namespace
 
 std::unique_ptr<SlotPool::Lease> SlotPool::TakeIdle(const std::string& key) {
-  const std::lock_guard lock(mutex_);
   // The one that was used last: its memory is warm.
   for (auto at = idle_.rbegin(); at != idle_.rend(); ++at) {
     if (at->lease->key != key) continue;
@@ -39,9 +44,26 @@ Status SlotPool::ServeEgress(Lease& lease) const {
   return {};
 }
 
+std::unique_ptr<SlotPool::Lease> SlotPool::Find(const std::string& key) {
+  std::unique_lock lock(mutex_);
+  Crew& crew = crews_[key];
+  ++crew.wanted;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (bool in_time = true;;) {
+    if (std::unique_ptr<Lease> idle = TakeIdle(key)) return idle;
+    const bool may_grow = crew.slots < kSlotsForEach * crew.wanted + kSpare;
+    if (may_grow || crew.returning <= crew.waiting || !in_time) break;
+    ++crew.waiting;
+    in_time = returned_.wait_until(lock, deadline) == std::cv_status::no_timeout;
+    --crew.waiting;
+  }
+  ++crew.slots;
+  return nullptr;
+}
+
 Result<std::unique_ptr<SlotPool::Lease>> SlotPool::Take(const std::string& key,
                                                         const MakeSpec& spec) {
-  while (std::unique_ptr<Lease> idle = TakeIdle(key)) {
+  while (std::unique_ptr<Lease> idle = Find(key)) {
     if (idle->slot->Alive()) return idle;
     Drop(std::move(idle));
   }
@@ -77,10 +99,26 @@ void SlotPool::TellShared(const jail::Slot& slot) {
 }
 
 void SlotPool::Drop(std::unique_ptr<Lease> lease) {
+  const std::string key = lease->key;
+  End(std::move(lease));
+  const std::lock_guard lock(mutex_);
+  --crews_[key].wanted;
+  Forget(key);
+}
+
+void SlotPool::End(std::unique_ptr<Lease> lease) {
   const unsigned number = lease->number;
+  const std::string key = lease->key;
   lease.reset();  // its cgroups are gone before its number is free
   const std::lock_guard lock(mutex_);
   numbers_.erase(number);
+  --crews_[key].slots;
+  Forget(key);
+}
+
+void SlotPool::Forget(const std::string& key) {
+  const Crew& crew = crews_[key];
+  if (crew.slots == 0 && crew.wanted == 0 && crew.returning == 0) crews_.erase(key);
 }
 
 std::size_t SlotPool::CountIdle(const std::string& key) const {
@@ -111,22 +149,40 @@ std::unique_ptr<SlotPool::Lease> SlotPool::TakeSurplus() {
   return surplus;
 }
 
-void SlotPool::Give(std::unique_ptr<Lease> lease) {
+bool SlotPool::MakeReady(Lease& lease) const {
   // Its connections end before there is a new network for the next.
-  lease->egress.reset();
-  if (!lease->slot->Reset().ok() || !ServeEgress(*lease).ok()) return Drop(std::move(lease));
-  if (lease->returns++ % kMeasureEvery < kMeasures) lease->memory = lease->slot->WaitingMemory();
+  lease.egress.reset();
+  if (!lease.slot->Reset().ok() || !ServeEgress(lease).ok()) return false;
+  if (lease.returns++ % kMeasureEvery < kMeasures) lease.memory = lease.slot->WaitingMemory();
+  return true;
+}
+
+void SlotPool::Give(std::unique_ptr<Lease> lease) {
+  const std::string key = lease->key;
+  {
+    const std::lock_guard lock(mutex_);
+    --crews_[key].wanted;
+    ++crews_[key].returning;
+  }
+  const bool ready = MakeReady(*lease);
   std::vector<std::unique_ptr<Lease>> surplus;
   {
     const std::lock_guard lock(mutex_);
-    idle_.push_back({std::move(lease), std::chrono::steady_clock::now()});
-    while (IsTooMuch()) {
-      std::unique_ptr<Lease> one = TakeSurplus();
-      if (one == nullptr) break;
-      surplus.push_back(std::move(one));
+    --crews_[key].returning;
+    if (ready) {
+      idle_.push_back({std::move(lease), std::chrono::steady_clock::now()});
+      while (IsTooMuch()) {
+        std::unique_ptr<Lease> one = TakeSurplus();
+        if (one == nullptr) break;
+        surplus.push_back(std::move(one));
+      }
+    } else {
+      surplus.push_back(std::move(lease));
     }
   }
-  for (std::unique_ptr<Lease>& one : surplus) Drop(std::move(one));
+  // Of any key: whoever waits looks for itself.
+  returned_.notify_all();
+  for (std::unique_ptr<Lease>& one : surplus) End(std::move(one));
 }
 
 void SlotPool::DropIdle(std::chrono::steady_clock::duration time) {
@@ -144,7 +200,7 @@ void SlotPool::DropIdle(std::chrono::steady_clock::duration time) {
       at = idle_.erase(at);
     }
   }
-  for (std::unique_ptr<Lease>& lease : old) Drop(std::move(lease));
+  for (std::unique_ptr<Lease>& lease : old) End(std::move(lease));
 }
 
 }  // namespace polybox::exec

@@ -1,10 +1,13 @@
 // Slots that wait for work, by what they show: taking one that exists costs nothing, making one
-// costs milliseconds. Idle slots make room for others, and are given up after a while. Any thread.
+// costs milliseconds. Who finds none waits for one that is about to be ready, once there are enough
+// of them. Idle slots make room for others, and are given up after a while. Any thread.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,13 +74,34 @@ class SlotPool {
     std::chrono::steady_clock::time_point since;
   };
 
-  /// The one that was used last; null when none waits.
-  std::unique_ptr<Lease> TakeIdle(const std::string& key);
+  /// The slots with one key.
+  struct Crew {
+    /// All of them: in use, on their way back, or idle.
+    std::size_t slots = 0;
+    /// Sessions that have one or are about to.
+    std::size_t wanted = 0;
+    /// Being made ready for the next session.
+    std::size_t returning = 0;
+    /// Sessions that wait for those.
+    std::size_t waiting = 0;
+  };
+
+  /// One that is ready, now or before long; null when a new one is to be made, which counts
+  /// already.
+  std::unique_ptr<Lease> Find(const std::string& key);
+  /// For the next session, or for none: then it is broken.
+  bool MakeReady(Lease& lease) const;
+  /// One that nobody wants any more.
+  void End(std::unique_ptr<Lease> lease);
   unsigned TakeNumber();
   /// Ahead of the session, off the request's path.
   Status ServeEgress(Lease& lease) const;
   void TellShared(const jail::Slot& slot);
   /// These with the mutex held.
+  /// The one that was used last; null when none waits.
+  std::unique_ptr<Lease> TakeIdle(const std::string& key);
+  /// Keys come and go with package sets.
+  void Forget(const std::string& key);
   std::size_t CountIdle(const std::string& key) const;
   bool IsTooMuch() const;
   /// The longest-waiting of those that there are most of: a burst in one language costs the others
@@ -88,6 +112,8 @@ class SlotPool {
   const Limits limits_;
   const GuestEgress* egress_;
   std::mutex mutex_;
+  std::condition_variable returned_;
+  std::map<std::string, Crew> crews_;
   /// The longest-waiting first.
   std::list<Idle> idle_;
   std::set<unsigned> numbers_;

@@ -1,5 +1,8 @@
 #include "exec/pool.h"
 
+#include <atomic>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "jail/spec.h"
@@ -38,7 +41,7 @@ class PoolTest : public ::testing::Test {
   }
 
   const JailHome home_ = JailHome::Make(jail::Grade::kNone).value();
-  int made_ = 0;
+  std::atomic<int> made_ = 0;
 };
 
 constexpr Bytes kPlenty = Bytes::MiB(1024);
@@ -71,6 +74,28 @@ TEST_F(PoolTest, ThereIsNoMoreThanTheMemoryAllows) {
   Use(pool, {"kept", "kept", "other", "other"});
   EXPECT_EQ(MadeFor(pool, {"kept"}), 0) << "what is kept is kept anyway";
   EXPECT_EQ(MadeFor(pool, {"other"}), 1);
+}
+
+TEST_F(PoolTest, ThereAreNoMoreThanThoseInUseAndAsManyOnTheirWayBack) {
+  constexpr int kUsers = 3;
+  constexpr int kMost = 2 * kUsers + 1;
+  SlotPool pool(home_, {.most = 100, .memory = kPlenty});
+  {
+    std::vector<std::jthread> users;
+    for (int user = 0; user < kUsers; ++user) {
+      users.emplace_back([&] {
+        std::vector<std::jthread> givers;
+        for (int i = 0; i < 20; ++i) {
+          // Given back by another: the next is taken while this one is still made ready.
+          givers.emplace_back(
+              [&pool, lease = Take(pool, "a")]() mutable { pool.Give(std::move(lease)); });
+        }
+      });
+    }
+  }
+  // One that is handed over is still in use until the other has it.
+  EXPECT_LE(made_, 2 * kMost);
+  EXPECT_EQ(MadeFor(pool, {"a"}), 0);
 }
 
 }  // namespace

@@ -92,6 +92,8 @@ struct Artifact {
 struct Report {
   /// Why the requirements could not be installed, with what the installer said; then nothing ran.
   std::optional<std::string> install_failure;
+  /// Requirements that mean nothing to the language; it ran without them.
+  std::vector<std::string> requirements_ignored = {};
   std::optional<StepReport> compile;
   /// Absent when the compiler failed.
   std::optional<StepReport> run;

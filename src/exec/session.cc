@@ -208,6 +208,8 @@ Status Session::Run(jail::Slot& slot, Installation installation, Report& report)
 }
 
 Status Session::Collect(jail::Slot& slot, Report& report) const {
+  // What most programs leave there, and what needs no word with the slot.
+  if (slot.IsEmpty(request_.output_directory)) return {};
   const Result<UniqueFd> directory = slot.OpenDirectory(request_.output_directory);
   // The guest may have removed it, or put something else there.
   if (!directory.ok()) {

@@ -66,10 +66,11 @@ class Pump : public jail::Attendant {
     CloseInputWhenDone();
   }
 
-  /// What is left in the pipes after the run: whoever could still write is dead.
+  /// What is left in the pipes after the run, and no more than they hold: whoever could still write
+  /// is dead, or will be.
   void Drain() {
-    while (TakeOutput(out_.reader, streams_.out) || TakeOutput(err_.reader, streams_.err)) {
-    }
+    DrainOne(out_.reader, streams_.out);
+    DrainOne(err_.reader, streams_.err);
   }
 
   bool over_limit() const { return over_limit_; }
@@ -84,16 +85,25 @@ class Pump : public jail::Attendant {
     if (streams_.input < 0 && pending_.empty()) in_.writer.reset();
   }
 
-  /// One read. False when there is nothing more for now.
-  bool TakeOutput(UniqueFd& reader, const Streams::Sink& sink) {
-    if (!reader.valid()) return false;
-    std::array<char, 65536> buffer;
-    const ssize_t count = ::read(reader.get(), buffer.data(), buffer.size());
-    if (count < 0) return errno == EINTR;
-    if (count == 0) {
-      reader.reset();
-      return false;
+  void DrainOne(UniqueFd& reader, const Streams::Sink& sink) {
+    auto left = static_cast<std::int64_t>(reader.valid() ? ::fcntl(reader.get(), F_GETPIPE_SZ) : 0);
+    while (left > 0) {
+      const std::uint64_t taken = TakeOutput(reader, sink);
+      if (taken == 0) return;
+      left -= static_cast<std::int64_t>(taken);
     }
+  }
+
+  /// One read; how much it brought, 0 when there is nothing more for now.
+  std::uint64_t TakeOutput(UniqueFd& reader, const Streams::Sink& sink) {
+    if (!reader.valid()) return 0;
+    std::array<char, 65536> buffer;
+    ssize_t count = 0;
+    do {
+      count = ::read(reader.get(), buffer.data(), buffer.size());
+    } while (count < 0 && errno == EINTR);
+    if (count == 0) reader.reset();
+    if (count <= 0) return 0;
     const auto taken = static_cast<std::uint64_t>(count);
     const std::uint64_t kept =
         streams_.limit ? std::min(streams_.limit->count() - taken_, taken) : taken;
@@ -103,7 +113,7 @@ class Pump : public jail::Attendant {
       over_limit_ = true;
       slot_.Signal(SIGKILL);
     }
-    return true;
+    return taken;
   }
 
   void PassSignal() {

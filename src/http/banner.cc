@@ -47,6 +47,11 @@ std::string Banner(const BannerFacts& facts) {
       "  isolation    {}\n",
       facts.version, Join(facts.addresses), facts.mode,
       facts.languages.empty() ? "none" : Join(facts.languages), facts.isolation);
+  if (facts.open_to_all) {
+    text +=
+        "  WARNING      no token is asked for: whoever reaches that address can run programs "
+        "here\n";
+  }
   if (url.empty() || facts.example.empty()) return text;
   std::string token;
   if (!facts.token_file.empty()) {

@@ -16,6 +16,8 @@ struct BannerFacts {
   std::string isolation;
   /// "" when clients need no token.
   std::string token_file;
+  /// Other machines may run programs here, without a token.
+  bool open_to_all = false;
   /// A program of the mode's language, its id, and the name of its file; "" for none.
   std::string example;
   std::string example_language;

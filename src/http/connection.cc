@@ -10,6 +10,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -318,15 +319,26 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     turn.request.client = request.client;
     const auto exchange =
         std::make_shared<DoorExchange>(std::move(request), std::move(turn.share), reply);
+    const auto call = [&shared = shared_, match = turn.match, exchange, reply] {
+      CallDoor(shared, match, exchange, *reply);
+    };
+    // To read a request is a matter of its size, and there is nobody else in this loop.
+    constexpr std::size_t kLarge = 64 * 1024;
+    if (exchange->request().body.size() < kLarge) return call();
+    asio::post(shared_.large, call);
+  }
+
+  static void CallDoor(const Shared& shared, const Match& match,
+                       const std::shared_ptr<DoorExchange>& exchange, Reply& reply) {
     try {
-      turn.match.route->handler(exchange);
+      match.route->handler(exchange);
     } catch (const std::exception& failure) {
-      shared_.log.Error("a door threw an exception",
-                        {{"door", turn.match.door->name}, {"what", failure.what()}});
-      reply->Abandon();
+      shared.log.Error("a door threw an exception",
+                       {{"door", match.door->name}, {"what", failure.what()}});
+      reply.Abandon();
     } catch (...) {
-      shared_.log.Error("a door threw something", {{"door", turn.match.door->name}});
-      reply->Abandon();
+      shared.log.Error("a door threw something", {{"door", match.door->name}});
+      reply.Abandon();
     }
   }
 

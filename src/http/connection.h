@@ -11,6 +11,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 #include "http/body_memory.h"
 #include "http/router.h"
@@ -34,6 +35,8 @@ struct Shared {
   log::Logger log;
   /// Doors may keep a request for longer than the server lives.
   std::shared_ptr<BodyMemory> bodies;
+  /// Where doors take requests that take them long, for other connections not to wait.
+  mutable boost::asio::thread_pool large{2};
   std::atomic<bool> draining = false;
 };
 

@@ -151,10 +151,15 @@ std::vector<std::string> OpenRequests() {
   return requests;
 }
 
-Status CheckExposure(const Places& places, const Tokens& tokens) {
+Result<bool> IsOpenToAll(const Places& places, const Tokens& tokens) {
   POLYBOX_ASSIGN_OR_RETURN(const bool loopback,
                            IsLoopback(places.listen).In("listen on " + places.listen));
-  if (loopback || !tokens.empty() || places.insecure) return {};
+  return !loopback && tokens.empty();
+}
+
+Status CheckExposure(const Places& places, const Tokens& tokens) {
+  POLYBOX_ASSIGN_OR_RETURN(const bool open, IsOpenToAll(places, tokens));
+  if (!open || places.insecure) return {};
   return Error(ErrorKind::kInvalid,
                fmt::format("refusing to listen on {}: other machines reach it, and whoever reaches "
                            "it can run programs here",
@@ -178,12 +183,17 @@ Result<UniqueFd> StopSignals() {
 
 Result<Ended> Serve(ServeParts parts, const log::Logger& log) {
   POLYBOX_RETURN_IF_ERROR(CheckExposure(parts.places, parts.server.tokens));
+  POLYBOX_ASSIGN_OR_RETURN(const bool open, IsOpenToAll(parts.places, parts.server.tokens));
   POLYBOX_ASSIGN_OR_RETURN(ServerOptions options, Complete(parts, log));
   Server server(std::move(options), log);
   POLYBOX_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
                            ListenEverywhere(server, parts.places));
   server.Start();
   for (const std::string& address : addresses) log.Info("listening", {{"address", address}});
+  if (open) {
+    log.Warn("no token is asked for: whoever reaches this address can run programs here",
+             {{"address", addresses[0]}});
+  }
   if (parts.started) parts.started(addresses);
   const std::string signal = AwaitSignal(parts.signals, -1);
   log.Info("ending", {{"signal", signal}, {"connections", server.connections()}});

@@ -64,7 +64,9 @@ Result<UniqueFd> StopSignals();
 /// What probes ask, which needs no token: "GET /health".
 std::vector<std::string> OpenRequests();
 
-/// Refuses an address that other machines reach when nobody has to bring a token.
+/// Whether other machines reach the address and nobody has to bring a token.
+Result<bool> IsOpenToAll(const Places& places, const Tokens& tokens);
+/// Refuses such an address unless that is wanted.
 Status CheckExposure(const Places& places, const Tokens& tokens);
 
 }  // namespace polybox::http

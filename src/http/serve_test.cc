@@ -284,6 +284,11 @@ Try:
   curl http://127.0.0.1:8080/execute -d '{"code": "echo '\''a \"b\"'\''"}'
   curl http://127.0.0.1:8080/v1/run -H 'Content-Type: application/json' -d '{"runtime": "bash", "files": [{"name": "main.sh", "content": "echo '\''a \"b\"'\''"}]}'
 )");
+  facts.open_to_all = true;
+  EXPECT_NE(Banner(facts).find("  isolation    full\n  WARNING      no token is asked for: whoever "
+                               "reaches that address can run programs here\nTry:"),
+            std::string::npos)
+      << Banner(facts);
   facts.token_file = "/etc/tokens";
   facts.addresses = {"[::]:80"};
   EXPECT_NE(Banner(facts).find("curl http://[::1]:80/execute -H \"X-Polybox-Token: $(grep -v '^#' "

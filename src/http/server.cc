@@ -93,7 +93,11 @@ bool IsStale(const std::string& path) {
 
 class Server::Impl {
  public:
-  Impl(ServerOptions options, const log::Logger& log) : shared_(std::move(options), log) {}
+  Impl(ServerOptions options, const log::Logger& log) : shared_(std::move(options), log) {
+    std::size_t count = shared_.options.threads;
+    if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
+    for (std::size_t i = 0; i < count; ++i) loops_.emplace_back();
+  }
 
   ~Impl() {
     if (!unix_path_.empty()) ::unlink(unix_path_.c_str());
@@ -101,7 +105,7 @@ class Server::Impl {
 
   Result<std::string> Listen(const std::string& address) {
     POLYBOX_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(address));
-    asio::ip::tcp::resolver resolver(io_);
+    asio::ip::tcp::resolver resolver(accepting_.io);
     ErrorCode error;
     const auto found =
         resolver.resolve(parts.host, parts.port, asio::ip::tcp::resolver::passive, error);
@@ -141,9 +145,8 @@ class Server::Impl {
       asio::co_spawn(
           acceptor.get_executor(), [this, &acceptor] { return Accept(acceptor); }, asio::detached);
     }
-    std::size_t count = shared_.options.threads;
-    if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
-    for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
+    for (Loop& loop : loops_) threads_.emplace_back([this, &loop] { Work(loop); });
+    threads_.emplace_back([this] { Work(accepting_); });
   }
 
   void Drain() {
@@ -174,7 +177,9 @@ class Server::Impl {
     }
     // Each ends as soon as its door has returned.
     if (!threads_.empty()) AwaitIdle(std::chrono::seconds(5));
-    io_.stop();
+    shared_.large.join();
+    for (Loop& loop : loops_) loop.io.stop();
+    accepting_.io.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -187,7 +192,19 @@ class Server::Impl {
  private:
   using Connections = std::list<std::shared_ptr<Connection>>;
 
-  Acceptor MakeAcceptor() { return Acceptor(asio::make_strand(io_)); }
+  /// What one thread waits for. Each has its own, and a connection stays with one of them: threads
+  /// that share one hand every step of a connection to each other.
+  struct Loop {
+    asio::io_context io{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  };
+
+  Acceptor MakeAcceptor() { return Acceptor(asio::make_strand(accepting_.io)); }
+
+  Strand NextStrand() {
+    const std::size_t turn = turns_++ % loops_.size();
+    return asio::make_strand(std::next(loops_.begin(), static_cast<std::ptrdiff_t>(turn))->io);
+  }
 
   static ErrorCode Open(Acceptor& acceptor, const stream_protocol::endpoint& endpoint, bool v6) {
     ErrorCode error;
@@ -206,10 +223,10 @@ class Server::Impl {
     return error;
   }
 
-  void Work() {
+  void Work(Loop& loop) {
     while (true) {
       try {
-        io_.run();
+        loop.io.run();
         return;
       } catch (const std::exception& failure) {
         shared_.log.Error("a thread of the server goes on after an exception",
@@ -224,7 +241,7 @@ class Server::Impl {
     while (!shared_.draining) {
       ErrorCode error;
       auto token = asio::redirect_error(asio::use_awaitable_t<Strand>(), error);
-      Socket socket(asio::make_strand(io_));
+      Socket socket(NextStrand());
       co_await acceptor.async_accept(socket, token);
       // It waits, and the rest in the kernel, until another connection ends.
       while (!error && !HasRoom() && !shared_.draining) {
@@ -279,8 +296,9 @@ class Server::Impl {
   }
 
   Shared shared_;
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
+  std::list<Loop> loops_;
+  Loop accepting_;
+  std::atomic<std::size_t> turns_ = 0;
   std::list<Acceptor> acceptors_;
   std::string unix_path_;
   std::vector<std::thread> threads_;

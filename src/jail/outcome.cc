@@ -33,23 +33,23 @@ int ShellCode(const Outcome& outcome) {
   }
 }
 
-std::string Explain(const Outcome& outcome, Bytes memory_limit, Duration wall_limit) {
+std::string Explain(const Outcome& outcome, const HeldLimits& limits) {
   switch (outcome.end) {
     case End::kExited:
       return outcome.oom_kills == 0
                  ? ""
                  : fmt::format("{} of its processes died for want of memory (limit {})",
-                               outcome.oom_kills, FormatBytes(memory_limit));
+                               outcome.oom_kills, FormatBytes(limits.memory));
     case End::kSignalled:
       return fmt::format("ended by {}", SignalName(outcome.signal));
     case End::kTimedOut:
-      return fmt::format("stopped: it ran longer than {}", FormatDuration(wall_limit));
+      return fmt::format("stopped: it ran longer than {}", FormatDuration(limits.wall_time));
     case End::kCpuLimit:
       return "stopped: it used up its processor time";
     case End::kOutOfMemory:
-      return fmt::format("killed: it needed more memory than {}", FormatBytes(memory_limit));
+      return fmt::format("killed: it needed more memory than {}", FormatBytes(limits.memory));
     case End::kOutputLimit:
-      return "stopped: it printed more than it may";
+      return fmt::format("stopped: it printed more than {}", FormatBytes(limits.output));
     case End::kDiskLimit:
       return "stopped: its directory got too full";
     case End::kCancelled:

@@ -51,8 +51,15 @@ std::string SignalName(int signal);
 /// What a shell would report: the exit code, or 128 and the signal.
 int ShellCode(const Outcome& outcome);
 
+/// Those that an explanation names.
+struct HeldLimits {
+  Bytes memory;
+  Duration wall_time{};
+  Bytes output;
+};
+
 /// One line for a person about an end that was not the guest's own exit; "" when there is nothing
 /// to explain.
-std::string Explain(const Outcome& outcome, Bytes memory_limit, Duration wall_limit);
+std::string Explain(const Outcome& outcome, const HeldLimits& limits);
 
 }  // namespace polybox::jail

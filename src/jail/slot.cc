@@ -26,6 +26,7 @@
 #include "jail/start_init.h"
 #include "jail/trees.h"
 #include "jail/watch.h"
+#include "sys/guest_tree.h"
 
 namespace polybox::jail {
 namespace {
@@ -46,6 +47,17 @@ Outcome FromEnded(const init::Ended& ended) {
   outcome.cpu_system = Duration(ended.system_nanoseconds);
   outcome.memory_peak = Bytes(ended.largest_resident_bytes);
   return outcome;
+}
+
+/// No program starts with less. Were it tried, the kernel would look for someone to kill while the
+/// guest still shares the slot init's memory, and take both.
+Bytes LeastMemory(const RunRequest& request) {
+  constexpr std::uint64_t kForExec = 128 * 1024;
+  std::uint64_t words = 0;
+  for (const auto* texts : {&request.argv, &request.env}) {
+    for (const std::string& text : *texts) words += text.size() + sizeof(char*);
+  }
+  return Bytes(kForExec + 2 * words);
 }
 
 }  // namespace
@@ -78,6 +90,7 @@ Slot::Slot(Slot&& other) noexcept
       socket_(std::move(other.socket_)),
       cgroup_(std::move(other.cgroup_)),
       live_(std::move(other.live_)),
+      work_(std::move(other.work_)),
       egress_(std::move(other.egress_)),
       home_(std::move(other.home_)),
       places_(std::move(other.places_)),
@@ -267,9 +280,11 @@ Status Slot::AwaitPod() {
     return Error(ErrorKind::kSystem, "make a pod: the slot init is gone");
   }
   init::PodReady ready;
-  if (!init::Decode(received.bytes, ready) || received.fds.size() != 2) {
+  const std::size_t count = received.fds.size();
+  if (!init::Decode(received.bytes, ready) || count < 2 || count > 3) {
     return ToError("make a pod", received);
   }
+  work_ = UniqueFd(count == 3 ? received.fds[2] : -1);
   {
     const std::lock_guard lock(live_->mutex);
     live_->socket = UniqueFd(received.fds[0]);
@@ -347,9 +362,18 @@ Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   return directory;
 }
 
+bool Slot::IsEmpty(const std::string& name) const {
+  if (!work_.valid()) return false;
+  const Result<UniqueFd> directory =
+      sys::OpenBeneath(work_.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return directory.ok() && sys::IsEmptyDirectory(directory->get());
+}
+
 Bytes Slot::WaitingMemory() const {
   std::uint64_t bytes = 0;
-  for (const pid_t pid : {pid_, live_->guest, live_->zygote}) bytes += PrivateBytes(pid);
+  // One that has not started shares the init's memory.
+  const pid_t guest = live_->warm ? live_->guest : -1;
+  for (const pid_t pid : {pid_, guest, live_->zygote}) bytes += PrivateBytes(pid);
   return Bytes(bytes);
 }
 
@@ -381,6 +405,7 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   if (!live_->socket.valid()) {
     POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
   }
+  if (cgroup_ && request.limits.memory < LeastMemory(request)) return EndForWantOfMemory();
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   const Status limited = SetLimits(request.limits);
   if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
@@ -438,9 +463,14 @@ Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};
+  const std::string message = init::Encode(run);
+  if (message.size() > init::kLargestMessage) {
+    return Error(ErrorKind::kInvalid,
+                 fmt::format("arguments and environment are too large: {} bytes", message.size()));
+  }
   const auto begin = std::chrono::steady_clock::now();
   // When it cannot be sent, the pod is gone, which the watch will see.
-  if (!init::Send(live_->socket.get(), init::Encode(run),
+  if (!init::Send(live_->socket.get(), message,
                   {request.stdin_fd, request.stdout_fd, request.stderr_fd}) &&
       errno != EPIPE && errno != ECONNRESET) {
     return Error::FromErrno("send the run");

@@ -109,6 +109,9 @@ class Slot {
   /// A directory in the working directory ("" is that itself), as the last run left it. What a
   /// guest put there is not to be trusted: see sys/guest_tree.h.
   Result<UniqueFd> OpenDirectory(const std::string& name);
+  /// Whether such a directory is there with nothing in it. False when that is not sure: then
+  /// OpenDirectory() tells.
+  bool IsEmpty(const std::string& name) const;
   /// What its processes hold for themselves while it waits.
   Bytes WaitingMemory() const;
   /// After the last step of a session: nothing of it is left for the next. An error means: replace
@@ -185,6 +188,8 @@ class Slot {
   UniqueFd socket_;
   std::optional<sys::SlotCgroup> cgroup_;
   std::unique_ptr<Live> live_;
+  /// The working directory of the present session.
+  UniqueFd work_;
   UniqueFd egress_;
   /// In grades without namespaces.
   std::optional<ScratchHome> home_;

@@ -10,7 +10,8 @@ std::vector<std::string_view> Capabilities(const Language& language) {
   const std::pair<std::string_view, bool> all[] = {
       {"run", true},
       {"compile", language.compile.has_value()},
-      {"packages", language.packages.has_value()},
+      {"packages", language.packages && !language.packages->requirement_form.empty()},
+      {"preinstalled", language.packages && !language.packages->preinstalled.empty()},
       {"warm", language.warm.kind != WarmKind::kExec},
       {"test", verify.test.has_value()},
       {"lint", verify.lint.has_value()},

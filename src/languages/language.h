@@ -141,6 +141,9 @@ struct Warm {
   Argv command = {};
   /// In the language itself: what it does until there is a program (jail/warm/warm.h).
   std::string program = {};
+  /// In the language itself: loads the module that its argument names, or says in one line why not
+  /// and fails; "": nobody asks.
+  std::string preload_check = {};
   /// Beginnings of names of variables that an interpreter looks at once, when it starts.
   std::vector<std::string> early_env = {};
 };
@@ -222,7 +225,8 @@ struct Language {
   int aliases_line = 0;
 };
 
-/// The words of `polybox languages`: run, compile, packages, warm, test, ... in a fixed order.
+/// The words of `polybox languages`: run, compile, packages (on request), preinstalled
+/// (ones), warm, test, ... in a fixed order.
 std::vector<std::string_view> Capabilities(const Language& language);
 
 }  // namespace polybox::languages

@@ -58,7 +58,7 @@ Complaint CheckExtension(const std::string& extension) {
 }
 
 Complaint CheckNotEmpty(const std::string& text) {
-  return text.empty() ? Complaint("expected some text") : std::nullopt;
+  return text.empty() ? Complaint("expected a string that is not empty") : std::nullopt;
 }
 
 Complaint CheckFileName(const std::string& name) {
@@ -276,6 +276,7 @@ void ReadWarm(Reader& parent, Warm& out) {
   const Need need = out.kind == WarmKind::kExec ? Need::kOptional : Need::kRequired;
   ReadCommand(reader, "command", out.command, need);
   reader.Read("program", out.program, need, CheckNotEmpty);
+  reader.Read("preload_check", out.preload_check, Need::kOptional, CheckNotEmpty);
   reader.Read("early_env", out.early_env, Need::kOptional, CheckNotEmpty);
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files.h"
+#include "base/printable.h"
 #include "base/scope_exit.h"
 #include "languages/placeholders.h"
 #include "sys/command.h"
@@ -83,8 +84,11 @@ Status RunInstaller(const Packages& packages, const Toolchain& toolchain, const 
                                             .directory = target,
                                             .timeout = std::chrono::minutes(5)}));
   if (output.ok()) return {};
+  // All of it: the cause often stands first.
+  std::string said = ToUtf8(output.err + output.out);
+  said.erase(said.find_last_not_of(" \n") + 1);
   return Error(ErrorKind::kUnavailable,
-               fmt::format("{} failed: {}", packages.installer, output.Failure()));
+               fmt::format("{} failed: {}: {}", packages.installer, output.Reason(), said));
 }
 
 /// Puts `fresh` where `set` is. Rename cannot replace a directory that is not empty.

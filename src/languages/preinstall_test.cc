@@ -80,10 +80,10 @@ TEST_F(Preinstalling, WhoeverFillsTheSetIsTheCallersChoice) {
 TEST_F(Preinstalling, AFailureLeavesWhatWasThere) {
   ASSERT_TRUE(Install().ok());
   language_.packages->preinstalled = {"../broken/path"};
-  dir_.WriteExecutable("bin/fake", "#!/bin/sh\necho 'no such package' >&2\nexit 1\n");
+  dir_.WriteExecutable("bin/fake", "#!/bin/sh\necho 'no such package\nsee the log' >&2\nexit 1\n");
   const auto outcome = Install();
   ASSERT_FALSE(outcome.ok());
-  EXPECT_EQ(outcome.error().message(), "fake failed: exit code 1: no such package");
+  EXPECT_EQ(outcome.error().message(), "fake failed: exit code 1: no such package\nsee the log");
   EXPECT_TRUE(std::filesystem::exists(File("one@1")));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_.path() + "/packages"), {}), 1);
 }

@@ -193,9 +193,11 @@ class Asker {
 };
 
 std::string HowToGet(const Language& language) {
-  if (language.image.apt.empty()) return "install it and put it on PATH";
-  return fmt::format("install it and put it on PATH (Debian: {})",
-                     fmt::join(language.image.apt, " "));
+  const std::string& minimum = language.toolchain.minimum_version;
+  const std::string what = minimum.empty() ? "it" : minimum + " or newer";
+  if (language.image.apt.empty()) return fmt::format("install {} and put it on PATH", what);
+  return fmt::format("install {} and put it on PATH (Debian: {}{})", what,
+                     fmt::join(language.image.apt, " "), minimum.empty() ? "" : ", if new enough");
 }
 
 class Finder {

@@ -210,6 +210,11 @@ TEST(Toolchain, AMissingBinaryIsNamedWithWhereToGetIt) {
   EXPECT_EQ(found.error().kind(), ErrorKind::kUnavailable);
   EXPECT_EQ(found.error().message(), "\"sample-run\" not found on PATH");
   EXPECT_EQ(found.error().fix(), "install it and put it on PATH (Debian: sample-package)");
+  language.toolchain.minimum_version = "1.24";
+  const auto newer = FindOne(language, {.path = "/none", .cache_file = "", .packages_dir = ""});
+  ASSERT_FALSE(newer.ok());
+  EXPECT_EQ(newer.error().fix(),
+            "install 1.24 or newer and put it on PATH (Debian: sample-package, if new enough)");
 }
 
 TEST(Toolchain, AShimThatFailsSaysWhy) {

@@ -88,13 +88,28 @@ void Reader::Conflict(std::string_view key, const std::string& text) {
   problems_->Conflict(LineOf(key), fmt::format("{}: {}", PathOf(key), text));
 }
 
+namespace {
+
+/// What is allowed, for a value that has not even the right type: what `check` says of nothing, if
+/// it says anything.
+template <typename T>
+std::string Allowed(const Check<T>& check, const std::string& expected) {
+  constexpr std::string_view kLead = "expected ";
+  const auto allowed = check == nullptr ? std::nullopt : check(T());
+  if (!allowed) return expected;
+  if (allowed->starts_with(expected) || !allowed->starts_with(kLead)) return *allowed;
+  return fmt::format("{}: {}", expected, allowed->substr(kLead.size()));
+}
+
+}  // namespace
+
 template <typename T>
 void Reader::ReadChecked(std::string_view key, T& out, Need need, const Check<T>& check,
                          const char* expected) {
   const Node* node = Take(key, need);
   if (node == nullptr) return;
   const T* value = std::get_if<T>(&node->value);
-  if (value == nullptr) return Wrong(*node, key, expected);
+  if (value == nullptr) return Wrong(*node, key, Allowed(check, expected));
   if (check != nullptr) {
     if (const auto allowed = check(*value)) return Wrong(*node, key, *allowed);
   }

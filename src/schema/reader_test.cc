@@ -106,6 +106,8 @@ TEST(Reader, SaysFileLineKeyValueAndWhatIsAllowed) {
       {"name = 'n'\nenv = {A = 1}", "x.toml:2: env.A = 1: expected a string"},
       {"name = 'n'\ncolour = 'rad'",
        "x.toml:2: colour = \"rad\": expected one of red, green; did you mean \"red\"?"},
+      {"name = 'n'\ncolour = true",
+       "x.toml:2: colour = true: expected a string: one of red, green"},
       {"name = 'n'\nlimits = 3", "x.toml:2: limits = 3: expected a table [limits]"},
       {"name = 'n'\nmanagers = 3", "x.toml:2: managers = 3: expected tables [[managers]]"},
       {"name = 'n'\n[[managers]]\n", "x.toml:2: missing key \"managers.name\""},

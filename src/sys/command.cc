@@ -137,12 +137,15 @@ std::string LastLine(std::string_view text) {
 
 }  // namespace
 
+std::string CommandOutput::Reason() const {
+  if (timed_out) return "timed out";
+  if (signal != 0) return fmt::format("killed by SIG{}", ::sigabbrev_np(signal));
+  return fmt::format("exit code {}", exit_code);
+}
+
 std::string CommandOutput::Failure() const {
-  std::string reason = timed_out     ? "timed out"
-                       : signal != 0 ? fmt::format("killed by SIG{}", ::sigabbrev_np(signal))
-                                     : fmt::format("exit code {}", exit_code);
   const std::string last = LastLine(err.empty() ? out : err);
-  return last.empty() ? reason : fmt::format("{}: {}", reason, last);
+  return last.empty() ? Reason() : fmt::format("{}: {}", Reason(), last);
 }
 
 Result<CommandOutput> RunCommand(const Command& command) {

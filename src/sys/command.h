@@ -33,7 +33,9 @@ struct CommandOutput {
   std::string err;
 
   bool ok() const { return exit_code == 0; }
-  /// Why it was not ok, with the last line it printed: `exit code 1: no such file`.
+  /// Why it was not ok: `exit code 1`.
+  std::string Reason() const;
+  /// The same with the last line it printed: `exit code 1: no such file`.
   std::string Failure() const;
 };
 

@@ -83,6 +83,21 @@ Result<UniqueFd> OpenBeneath(int directory, const std::string& path, int flags, 
   return fd;
 }
 
+bool IsEmptyDirectory(int directory) {
+  // Its own entry and its parent's; a third one, if there is any, fits as well.
+  alignas(std::uint64_t) char entries[1024];
+  std::size_t count = 0;
+  long size = 0;
+  // Not all file systems tell all at once.
+  while ((size = ::syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size; ++count) {
+      at += reinterpret_cast<const dirent64*>(entries + at)->d_reclen;
+    }
+    if (count > 2) return false;
+  }
+  return size == 0 && count == 2;
+}
+
 Status WalkGuestTree(int directory, const WalkLimits& limits, const TreeVisitor& visitor) {
   return Walk(limits, visitor).Directory(directory, "", 0);
 }

@@ -17,6 +17,9 @@ namespace polybox::sys {
 /// openat2() below `directory` (borrowed): no link is followed, no mount crossed, nothing waits.
 Result<UniqueFd> OpenBeneath(int directory, const std::string& path, int flags, unsigned mode = 0);
 
+/// Whether there is nothing in it; false when that cannot be told. Borrows it.
+bool IsEmptyDirectory(int directory);
+
 struct TreeEntry {
   /// From where the walk began.
   const std::string& path;

@@ -1,9 +1,12 @@
 """Completion, colours, and what happens without permission."""
+import json
 import os
 import pty
 import shutil
 import subprocess
 import tempfile
+
+from serving import Server
 
 
 def complete_in_bash(box, *words):
@@ -59,6 +62,63 @@ def test_colours_are_for_terminals_that_want_them(box):
 def test_a_cache_that_cannot_be_written_is_no_failure(box):
     done = box.run("languages", "--cache-dir", "/proc/none")
     assert done.returncode == 0, done.stderr
+
+
+NO_CACHE = "there is no cache, which costs time: make {}: Not a directory"
+FIX = "let this user write there, or name another directory with --cache-dir"
+
+
+def test_a_run_without_a_cache_works_and_says_what_to_do(box):
+    box.write("file", "")
+    place = box.path / "file" / "cache"
+    done = box.run("run", box.write("a.sh", "echo ran"), "--cache-dir", place)
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done
+    assert done.stderr == f"polybox: warning: {NO_CACHE.format(place)}\nfix: {FIX}\n", done.stderr
+
+
+def test_a_server_without_a_cache_starts_and_says_the_same(box):
+    box.write("file", "")
+    place = box.path / "file" / "cache"
+    with Server(["--cache-dir", str(place)]) as server:
+        lines = [json.loads(line) for line in server.whole_log().splitlines()]
+        told = {line["message"]: line.get("fix") for line in lines if line["level"] == "warning"}
+        assert told.get(NO_CACHE.format(place)) == FIX, told
+        assert "packages cannot be installed on request: there is no cache" in told, told
+        assert server.ask({"method": "GET", "path": "/readyz"}).status == 200
+        assert server.execute("echo ran", language="bash")["stdout"] == "ran\n"
+        if "python" in server.ask({"method": "GET", "path": "/health"}).json()["languages"]:
+            result = server.execute("print(1)", language="python", requirements=["six"])
+            assert result["stderr"] == ("package installation failed: polybox: the server has no directory in which "
+                                        "packages can be kept"), result
+
+
+def start_on_terminal(command, env, last):
+    """What it prints until `last`; then it is told to end."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower)
+    os.close(follower)
+    text = b""
+    try:
+        while last not in text:
+            text += os.read(leader, 65536)
+    except OSError:  # it has ended
+        pass
+    process.terminate()
+    process.wait(30)
+    os.close(leader)
+    return text.decode()
+
+
+def test_a_server_that_is_open_to_all_warns(box):
+    if os.geteuid() != 0:
+        raise Skip("a network of its own, so that nobody reaches it, needs root")  # noqa: F821
+    warning = "whoever reaches that address can run programs here"
+    for listen, warned in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
+        command = ["unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh", str(box.binary), "serve",
+                   "--insecure", "--listen", listen]
+        text = start_on_terminal(command, box.env(), b"/v1/run")
+        assert "Try:" in text and (warning in text) == warned, text
+        assert ("WARNING      no token is asked for" in text) == warned, text
 
 
 def test_an_ordinary_user_can_look_around(box):

@@ -366,3 +366,22 @@ if serving.has_serve():
 else:
     for name in [name for name in globals() if name.startswith("test_")]:
         del globals()[name]
+
+
+def test_a_guest_that_is_signalled_while_it_waits_ends_and_the_next_program_runs(box):
+    if os.geteuid() != 0:
+        raise Skip("to signal a guest needs root")  # noqa: F821
+    with serving.Server(["--warm=off", "--max-concurrent=1"]) as server:
+        assert server.execute("echo 1", language="shell")["stdout"] == "1\n"
+
+        def waiting():
+            known = traces.processes()
+            inits = {pid for pid, process in known.items() if process.parent == server.process.pid}
+            pods = {pid for pid, process in known.items() if process.parent in inits}
+            return [pid for pid, process in known.items() if process.parent in pods]
+
+        guests = traces.await_true(waiting, "no guest waits")
+        for pid in guests:
+            os.kill(pid, signal.SIGTERM)
+        traces.await_true(lambda: not set(guests) & set(waiting()), "a guest that was told to end goes on")
+        assert server.execute("echo 2", language="shell")["stdout"] == "2\n"

@@ -61,6 +61,13 @@ def test_a_file_replaces_a_built_in_language(box):
     assert lua["file"] == str(box.path / "more" / "shout.toml"), lua
 
 
+def test_what_is_installed_on_request_is_told_from_what_is_only_preinstalled(box):
+    words = {name: language["supports"] for name, language in box.languages().items()}
+    for language, expected in {"ruby": {"preinstalled"}, "node": {"packages", "preinstalled"}, "bash": set(),
+                               "python": {"packages"}}.items():
+        assert {"packages", "preinstalled"} & set(words[language]) == expected, (language, words[language])
+
+
 def refused(box, text, *parts):
     add_made_up(box, text)
     done = box.run("languages", "--languages-dir", box.path / "more")

@@ -63,3 +63,26 @@ def test_where_the_grade_gives_no_network_installers_run_without_a_jail_and_that
     assert "installers run without a jail" in done.stderr, done.stderr
     assert "the isolation grade none has no network for installers" in done.stderr, done.stderr
     assert (made / "seen").read_text() == mark + "\n"
+
+
+def test_a_relative_packages_dir_is_the_one_below_where_we_stand(box):
+    for args in ([], ["--unjailed"]):
+        if not args and os.geteuid() != 0:
+            continue
+        box.write("languages/probe.toml", LANGUAGE.replace("MARK", "/none").replace("one@1", f"one@{len(args)}"))
+        box.write("here/file", "")
+        done = box.run("preinstall", "probe", "--languages-dir", box.path / "languages", "--packages-dir", "sets", *args,
+                       cwd=box.path / "here")
+        assert done.returncode == 0, done.stderr
+        assert (box.path / "here/sets/probe/packages").read_text() == f"one@{len(args)} two@2\n"
+
+
+def test_all_that_a_failed_installer_said_is_shown(box):
+    text = LANGUAGE.replace('mkdir -p "$0" && ', "echo 'the cause' >&2; echo 'see the log' >&2; exit 3; ")
+    box.write("languages/probe.toml", text)
+    for args, reason in (([], "exit status 3"), (["--unjailed"], "exit code 3")):
+        if not args and os.geteuid() != 0:
+            continue
+        done = box.run("preinstall", "probe", "--languages-dir", box.path / "languages", *args)
+        assert done.returncode == 1, done
+        assert done.stderr.strip() == f"probe: probe failed: {reason}: the cause\nsee the log", done.stderr

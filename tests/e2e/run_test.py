@@ -1,6 +1,7 @@
 """polybox run: real programs of every language in the jail."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -59,6 +60,28 @@ for _language in HELLO:
     globals()[f"test_hello_in_{_language}_runs_in_the_jail"] = make_hello_test(_language)
 
 
+SAY = 'public static void main(String[] a) { System.out.println(String.join(" ", a)); }'
+JAVA = {
+    "Hello.java": f"public class Hello {{ {SAY} }}",
+    "Named.java": f"@Deprecated\npublic final class Other {{ {SAY} }}",
+    "lower-case.java": f"class First {{}}\nclass Domain {{}}\nclass Hello {{ {SAY} }}",
+    "Shape.java": f"public interface Shape {{}}\nclass Hello implements Shape {{ {SAY} }}",
+    "Main.java": f"class Hello {{ {SAY} }}\nclass Main {{ {SAY.replace('a));', 'a) + 1);')} }}",
+    "Packaged.java": f"package some.where;\n\npublic record Packaged(int x) {{ {SAY} }}",
+}
+
+
+def test_a_java_file_and_its_class_may_have_any_name(box):
+    if "java" not in available(box):
+        return
+    for name, code in JAVA.items():
+        done = jailed(box, box.write(name, code), "--", "one", "@two", "-cp")
+        expected = "one @two -cp1\n" if name == "Main.java" else "one @two -cp\n"
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, ""), (name, done)
+    done = jailed(box, box.write("None.java", "public class None {}"))
+    assert done.returncode == 1 and "Main method not found in class None" in done.stderr, done
+
+
 def test_the_programs_own_exit_code_is_ours(box):
     assert jailed(box, box.write("a.sh", "exit 42")).returncode == 42
     assert jailed(box, box.write("b.sh", "exit 137")).returncode == 137
@@ -114,6 +137,26 @@ def test_too_much_output_ends_it_and_keeps_the_first_of_it(box):
     assert len(report["run"]["stdout"]) == 1 << 20
 
 
+def test_how_much_it_may_print_is_said_and_can_be_changed(box):
+    script = box.write("a.sh", "printf %2000s")
+    assert jailed(box, script, "--output-limit", "2000").returncode == 0
+    done = jailed(box, script, "--output-limit", "1K")
+    assert (len(done.stdout), done.stderr) == (1024, "polybox: stopped: it printed more than 1KiB\n"), done
+    done = jailed(box, box.write("b.sh", "yes"))
+    assert done.stderr == "polybox: stopped: it printed more than 1MiB (--output-limit SIZE allows more)\n", done
+    done = jailed(box, script, "--output-limit", "lots")
+    assert (done.returncode, done.stderr) == (2, 'polybox: --output-limit "lots": expected a size with its unit, '
+                                                 'such as "64MiB" (B, KiB, MiB, GiB)\n'), done
+
+
+def test_a_time_without_a_unit_counts_seconds(box):
+    script = box.write("a.sh", "sleep 30")
+    done = jailed(box, script, "--timeout", "1")
+    assert done.stderr == "polybox: stopped: it ran longer than 1s\n", done
+    done = jailed(box, script, "--timeout", "0.2")
+    assert done.stderr == "polybox: stopped: it ran longer than 200ms\n", done
+
+
 def test_a_compile_error_is_shown_and_nothing_runs(box):
     done = jailed(box, box.write("a.c", "int main(void) { return x; }"))
     assert done.returncode == 1, done
@@ -129,6 +172,12 @@ def test_json_carries_the_whole_outcome(box):
     assert (run["stdout"], run["stderr"]) == ("out\n", "err\n"), run
     assert run["wall_ms"] > 0 and run["memory_peak_bytes"] > 0, run
     assert report["language"] == "bash" and report["compile"] is None, report
+
+
+def test_json_has_plain_numbers(box):
+    done = jailed(box, "--json", box.write("a.sh", "sleep 0.01"))
+    for name in ("wall_ms", "cpu_user_ms", "cpu_system_ms"):
+        assert re.search(rf'"{name}":[0-9]+\.[0-9]+[,}}]', done.stdout), done.stdout
 
 
 def test_ctrl_c_reaches_the_program(box):
@@ -159,7 +208,7 @@ def test_nothing_survives_a_killed_polybox(box):
 
 def test_wrong_use_is_refused_with_what_is_allowed(box):
     script = box.write("a.sh", "true")
-    for args, part in [((script, "--timeout", "5"), '--timeout "5": expected a time with its unit'),
+    for args, part in [((script, "--timeout", "5 s"), '--timeout "5 s": expected a time with its unit'),
                        ((script, "--memory", "lots"), '--memory "lots": expected a size with its unit'),
                        ((script, "--language", "bsh"), 'no language "bsh"; did you mean "bash"?'),
                        ((box.path / "none.sh",), "No such file or directory"),

@@ -86,6 +86,25 @@ def test_an_interpreter_that_fails_with_a_program_in_its_hands_starts_it_cold(bo
                 "['/sandbox/script.py', 'a b'] 2 True in\n", "", 7), result
 
 
+def test_a_module_that_cannot_be_loaded_ahead_is_logged_once_with_the_reason(box):
+    if "landlock" in os.environ.get("POLYBOX_SERVE", ""):
+        raise Skip("nothing is started ahead there")  # noqa: F821
+    with serving.Server(["--preload", "python=json,nosuchmodule", "--preload", "ruby=set,nosuchlibrary"]) as server:
+        for language in ("python", "ruby"):
+            needs(server, language)
+
+        def warnings():
+            lines = [json.loads(line) for line in server.whole_log().splitlines() if b"preload" in line]
+            return sorted((line["level"], line["language"], line["module"], line["error"]) for line in lines)
+
+        expected = [("warning", "python", "nosuchmodule", "ModuleNotFoundError: No module named 'nosuchmodule'"),
+                    ("warning", "ruby", "nosuchlibrary", "LoadError: cannot load such file -- nosuchlibrary")]
+        traces.await_true(lambda: len(warnings()) >= 2, "there is no warning")
+        assert warnings() == expected, warnings()
+        assert server.execute("print(1)", language="python")["stdout"] == "1\n"
+        assert warnings() == expected, warnings()
+
+
 def zygotes_of(server):
     """Interpreters that are children of a slot init; guests that wait are children of their pods."""
     known = traces.processes()

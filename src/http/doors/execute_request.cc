@@ -18,8 +18,8 @@ constexpr std::size_t kLongestComponent = 255;
 constexpr std::size_t kLongestPath = 4096;
 /// Of one argument or variable: the kernel takes 128 KiB with the zero at its end.
 constexpr std::size_t kLongestWord = (128U << 10U) - 1;
-/// Of all of them: the kernel takes a quarter of the stack's limit, which is 8 MiB.
-constexpr std::size_t kMostWordBytes = 1U << 20U;
+/// Of all of them: they go to the guest in one message.
+constexpr std::size_t kMostWordBytes = 128 * 1024;
 constexpr std::string_view kOutputVariable = "OUTPUT_DIR";
 
 Error Invalid(std::string message) {

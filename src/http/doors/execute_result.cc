@@ -129,16 +129,21 @@ void WriteService(JsonWriter& json, const exec::Report& report, const ResultCont
   json.Key("timeout_seconds").Raw(JsonSeconds(context.timeout));
 }
 
+void WriteNames(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  json.Key(key).BeginArray();
+  for (const std::string& name : names) json.String(name);
+  json.EndArray();
+}
+
 /// What else there is to know, when there is.
 void WriteRemarks(JsonWriter& json, const exec::Report& report) {
   if (report.run && report.compile) {
     const std::string said = report.compile->out + report.compile->err;
     if (!said.empty()) json.Key("compile_output").String(said);
   }
-  if (report.artifacts_left_out.empty()) return;
-  json.Key("files_left_out").BeginArray();
-  for (const std::string& file : report.artifacts_left_out) json.String(file);
-  json.EndArray();
+  WriteNames(json, "requirements_ignored", report.requirements_ignored);
+  WriteNames(json, "files_left_out", report.artifacts_left_out);
 }
 
 /// As Python reads text: every line end becomes LF.

@@ -87,6 +87,7 @@ Ended BareSlot::EndPod(Pod& pod) {
   if (!EndTree(bare_.uid, ended)) ::_exit(1);
   ::close(pod.pidfd);
   ::close(pod.socket);
+  ForgetRun();
   pod = {};
   return ended;
 }

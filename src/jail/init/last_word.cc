@@ -1,10 +1,13 @@
 #include "jail/init/last_word.h"
 
+#include <cerrno>
+#include <ctime>
 #include <unistd.h>
 
 #include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+
+#include "jail/init/raw.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -13,9 +16,13 @@ constexpr std::size_t kSize = sizeof(std::uint32_t);
 // Above the eight bits of an exit code.
 constexpr std::uint32_t kSaid = 1U << 8U;
 constexpr std::uint32_t kInterrupted = 1U << 9U;
+constexpr std::uint32_t kListening = 1U << 10U;
+// By then nobody has killed us, and nobody will.
+constexpr timespec kPatience = {2, 0};
 
-void Futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
-  ::syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+long Futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value,
+           const timespec* most = nullptr) {
+  return Raw(SYS_futex, word, operation, value, most, nullptr);
 }
 
 }  // namespace
@@ -36,10 +43,23 @@ bool LastWord::Map(int fd) {
   return true;
 }
 
+void LastWord::Unmap() {
+  if (page_ != nullptr) ::munmap(page_, kSize);
+  page_ = nullptr;
+}
+
 void LastWord::Say(int code) {
   if (page_ == nullptr || ::getpid() != owner_) return;
   page_->fetch_or(kSaid | (static_cast<std::uint32_t>(code) & 0xffU));
   Futex(page_, FUTEX_WAKE, 1);
+  std::uint32_t seen = page_->load();
+  while ((seen & kListening) != 0 && Futex(page_, FUTEX_WAIT, seen, &kPatience) != -ETIMEDOUT) {
+    seen = page_->load();
+  }
+}
+
+void LastWord::Listen() {
+  page_->fetch_or(kListening);
 }
 
 std::optional<int> LastWord::Heard() const {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <grp.h>
+#include <optional>
 #include <sched.h>
 #include <unistd.h>
 
@@ -68,6 +69,10 @@ class SlotInit {
     ::_exit(0);
   }
 
+  std::string work_directory() const {
+    return bare_.exists() ? bare_.work_directory() : "/sandbox";
+  }
+
   Ended EndOfPod() { return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_); }
 
   static void Answer(const StepResult& result) {
@@ -88,7 +93,7 @@ class SlotInit {
   }
 
   /// The door to the proxy goes along when there is a new one. It is the server's alone then.
-  void SendWithEgress(const std::string& message) {
+  void SendWithEgress(std::string_view message) {
     const int listener = network_.TakeEgress();
     if (listener < 0) {
       Send(kServer, message);
@@ -102,19 +107,23 @@ class SlotInit {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
     seccomp_ = setup.seccomp;
-    warm_ = setup.warm;
+    warm_kind_ = setup.warm.kind;
+    warm_.emplace(setup.warm);
     if (setup.bare.walls != Walls::kNamespaces) return bare_.SetUp(setup);
     if (setup.has_root &&
         (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)) {
       return StepResult::Failure(Stage::kIdentity, errno);
     }
-    if (warm_.kind == WarmKind::kZygote) {
+    if (warm_kind_ == WarmKind::kZygote) {
       if (const int error = KeepForZygote()) return StepResult::Failure(Stage::kWarm, error);
     }
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
+    // Where guests have our uid, they may not look into us, nor into the pod's init, which shares
+    // our memory.
+    ::prctl(PR_SET_DUMPABLE, 0);
     const StepResult root = BuildRoot(setup, received.fds, network_, built);
     if (!root.ok) return root;
     for (const Operation& operation : setup.operations) {
@@ -163,12 +172,16 @@ class SlotInit {
     }
     if (!made.ok) return Answer(made);
     const PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
-    Send(kServer, Encode(ready), {pod_.socket, pod_.pidfd});
+    std::vector<int> fds = {pod_.socket, pod_.pidfd};
+    const int work = OpenWorkDirectory(work_directory(), "");
+    if (work >= 0) fds.push_back(work);
+    Send(kServer, Encode(ready), fds);
+    if (work >= 0) ::close(work);
   }
 
   PodOptions WithWarmStart(PodOptions options) {
-    if (warm_.kind == WarmKind::kPrestart) options.warm = &warm_;
-    if (warm_.kind == WarmKind::kZygote && zygote_.Prepare(warm_, options.next.between_sessions)) {
+    if (warm_kind_ == WarmKind::kPrestart) options.warm = &*warm_;
+    if (warm_kind_ == WarmKind::kZygote && zygote_.Prepare(*warm_, options.next.between_sessions)) {
       options.zygote = zygote_.socket();
     }
     return options;
@@ -179,13 +192,8 @@ class SlotInit {
     if (!Decode(received.bytes, asked)) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    const std::string work = bare_.exists() ? bare_.work_directory() : "/sandbox";
-    int directory = OpenWorkDirectory(work, asked.name);
-    if (directory >= 0 && asked.after_run && !IsEmpty(directory)) {
-      ::close(directory);
-      EndOfPod();
-      directory = OpenWorkDirectory(work, asked.name);
-    }
+    if (asked.after_run) EndOfPod();
+    const int directory = OpenWorkDirectory(work_directory(), asked.name);
     if (directory < 0) return Answer(StepResult::Failure(Stage::kOpen, errno));
     Send(kServer, Encode(MessageKind::kDone), {directory});
     ::close(directory);
@@ -196,7 +204,8 @@ class SlotInit {
   BareSlot bare_;
   Network network_;
   std::string seccomp_;
-  WarmStart warm_;
+  WarmKind warm_kind_ = WarmKind::kNone;
+  std::optional<WarmCommand> warm_;
   Zygote zygote_;
   Pod pod_;
 };

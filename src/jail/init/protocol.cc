@@ -65,7 +65,8 @@ constexpr auto kMembers<Failed> = std::tuple(&Failed::stage, &Failed::error, &Fa
 template <typename T>
 concept Described = !std::is_null_pointer_v<std::remove_const_t<decltype(kMembers<T>)>>;
 
-void Transfer(Writer& writer, const auto& value) {
+template <typename Bytes>
+void Transfer(BasicWriter<Bytes>& writer, const auto& value) {
   writer.Put(value);
 }
 void Transfer(Reader& reader, auto& value) {
@@ -75,8 +76,8 @@ void Transfer(Reader& reader, auto& value) {
 template <typename Archive, typename Message>
 void Fields(Archive& archive, Message& message);
 
-template <Described Part>
-void Transfer(Writer& writer, const Part& part) {
+template <typename Bytes, Described Part>
+void Transfer(BasicWriter<Bytes>& writer, const Part& part) {
   Fields(writer, part);
 }
 
@@ -85,8 +86,8 @@ void Transfer(Reader& reader, Part& part) {
   Fields(reader, part);
 }
 
-template <Described Item>
-void Transfer(Writer& writer, const std::vector<Item>& items) {
+template <typename Bytes, Described Item>
+void Transfer(BasicWriter<Bytes>& writer, const std::vector<Item>& items) {
   writer.Put(static_cast<std::uint32_t>(items.size()));
   for (const Item& item : items) Fields(writer, item);
 }
@@ -105,9 +106,9 @@ void Fields(Archive& archive, Message& message) {
              kMembers<std::remove_const_t<Message>>);
 }
 
-template <typename Message>
-std::string EncodeAs(MessageKind kind, const Message& message) {
-  Writer writer;
+template <typename Bytes = std::string, typename Message>
+Bytes EncodeAs(MessageKind kind, const Message& message) {
+  BasicWriter<Bytes> writer;
   writer.Put(kind);
   Fields(writer, message);
   return writer.bytes();
@@ -158,20 +159,22 @@ std::string Encode(const OpenDirectory& message) {
 std::string Encode(const Run& message) {
   return EncodeAs(MessageKind::kRun, message);
 }
-std::string Encode(const Fork& message) {
-  return EncodeAs(MessageKind::kFork, message);
+SmallMessage Encode(const Fork& message) {
+  return EncodeAs<SmallMessage>(MessageKind::kFork, message);
 }
-std::string Encode(const Ended& message) {
-  return EncodeAs(MessageKind::kEnded, message);
+SmallMessage Encode(const Ended& message) {
+  return EncodeAs<SmallMessage>(MessageKind::kEnded, message);
 }
-std::string Encode(const Failed& message) {
-  return EncodeAs(MessageKind::kFailed, message);
+SmallMessage Encode(const Failed& message) {
+  return EncodeAs<SmallMessage>(MessageKind::kFailed, message);
 }
 std::string Encode(const Built& message) {
   return EncodeAs(MessageKind::kBuilt, message);
 }
-std::string Encode(MessageKind kind) {
-  return std::string(1, static_cast<char>(kind));
+SmallMessage Encode(MessageKind kind) {
+  BasicWriter<SmallMessage> writer;
+  writer.Put(kind);
+  return writer.bytes();
 }
 
 bool Decode(std::string_view bytes, Setup& message) {

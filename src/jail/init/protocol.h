@@ -9,7 +9,7 @@
 //   Resize{bytes, inodes}           ─▸     gives the scratch space another size
 //                                   ◂─     Done | Failed
 //   NextPod{...} + cgroups          ─▸     makes the pod for the next run, after ending the last
-//                                   ◂─     PodReady{pids} + its socket and pidfd | Failed
+//                                   ◂─     PodReady{pids} + its socket, pidfd, directory | Failed
 //   Reap                            ─▸     ends the pod
 //                                   ◂─     Ended{usage}
 //   Wipe                            ─▸     ends the pod, empties the scratch space, renews the
@@ -213,7 +213,8 @@ struct NextPod {
   bool between_sessions = false;
 };
 
-/// As the server sees them. The descriptors beside it: the pod's socket, the pidfd of its init.
+/// As the server sees them. The descriptors beside it: the pod's socket, the pidfd of its init, and
+/// the working directory, unless that cannot be opened.
 struct PodReady {
   std::int32_t init = 0;
   std::int32_t guest = 0;
@@ -328,12 +329,12 @@ std::string Encode(const NextPod& message);
 std::string Encode(const PodReady& message);
 std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
-std::string Encode(const Fork& message);
-std::string Encode(const Ended& message);
-std::string Encode(const Failed& message);
+SmallMessage Encode(const Fork& message);
+SmallMessage Encode(const Ended& message);
+SmallMessage Encode(const Failed& message);
 std::string Encode(const Built& message);
 /// A message without content.
-std::string Encode(MessageKind kind);
+SmallMessage Encode(MessageKind kind);
 
 /// False when the bytes are not such a message.
 bool Decode(std::string_view bytes, Setup& message);

@@ -1,6 +1,5 @@
 #include <cerrno>
 #include <cstdio>
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -156,19 +155,6 @@ int OpenWorkDirectory(const std::string& directory, const std::string& name) {
   ::close(work);
   errno = error;
   return inner;
-}
-
-bool IsEmpty(int directory) {
-  // Its own entry and its parent's; a third one, if there is any, fits as well.
-  alignas(std::uint64_t) char entries[1024];
-  const long first = ::syscall(SYS_getdents64, directory, entries, sizeof entries);
-  ::lseek(directory, 0, SEEK_SET);
-  if (first < 0) return false;
-  long count = 0;
-  for (long at = 0; at < first; ++count) {
-    at += reinterpret_cast<const dirent64*>(entries + at)->d_reclen;
-  }
-  return count == 2;
 }
 
 void RememberScratch(std::vector<Scratch>& all) {

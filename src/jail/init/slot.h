@@ -6,15 +6,16 @@
 //   trees.cc    shows parts of the host in it
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
 //   guest.cc    is the process that waits in a pod and becomes the guest
-//   zygote.cc   keeps an interpreter that has started already, to fork guests from
-//   scratch.cc  writes a run's files and empties the scratch space after it
-//   bare_slot.cc, landlock.cc, end_tree.cc   the same for slots without namespaces
-//   network.cc  gives the next session a network namespace without a history
-//   egress.cc   opens the door to the egress proxy in it
+//   raw.h       how both can share the slot init's memory; raw_messages.cc and run_view.cc go with
+//   it zygote.cc   keeps an interpreter that has started already, to fork guests from scratch.cc
+//   writes a run's files and empties the scratch space after it bare_slot.cc, landlock.cc,
+//   end_tree.cc   the same for slots without namespaces network.cc  gives the next session a
+//   network namespace without a history egress.cc   opens the door to the egress proxy in it
 //   main.cc     answers the server
 #pragma once
 
 #include <ctime>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,8 +124,6 @@ struct Scratch {
 /// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
 /// link is followed.
 int OpenWorkDirectory(const std::string& directory, const std::string& name);
-/// Borrows it.
-bool IsEmpty(int directory);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
@@ -137,6 +136,20 @@ StepResult EmptyScratch(std::vector<Scratch>& all);
 /// size stays.
 StepResult ResizeScratch(std::vector<Scratch>& all, const Resize& size);
 
+/// A WarmStart that is ready to be executed, by a process that may not allocate.
+struct WarmCommand {
+  explicit WarmCommand(const WarmStart& warm);
+  WarmCommand(const WarmCommand&) = delete;
+  WarmCommand& operator=(const WarmCommand&) = delete;
+
+  std::vector<std::string> words;
+  std::vector<std::string> variables;
+  /// Of those.
+  std::vector<char*> argv;
+  std::vector<char*> env;
+  std::vector<ResourceLimit> limits;
+};
+
 /// What a pod is made with. The cgroup files are those of a NextPod message, borrowed.
 struct PodOptions {
   const std::string& seccomp;
@@ -147,8 +160,8 @@ struct PodOptions {
   int ruleset = -1;
   /// See Bare.
   bool closed_trees = false;
-  /// The interpreter to start in the pod ahead of its program; null for none.
-  const WarmStart* warm = nullptr;
+  /// The interpreter to start in the pod ahead of its program; null for none. Outlives the pod.
+  const WarmCommand* warm = nullptr;
   /// Borrowed: the way to the zygote that forks the guest; -1 for none.
   int zygote = -1;
 };
@@ -161,9 +174,10 @@ struct WarmFds {
   int word = -1;
 };
 
-// guest.cc
-/// The rest of a process's life, from just after its fork in the pod: gives up all that a guest may
-/// not have, says that it is ready, and turns into the program that a Run message names.
+// guest.cc: nothing in it allocates or uses errno, see raw.h, but for the last two.
+/// The rest of a process's life, from its first instruction in the pod: gives up all that a guest
+/// may not have, says that it is ready, and turns into the program that a Run message names. Until
+/// then it shares the slot init's memory.
 [[noreturn]] void WaitAsGuest(int socket, const PodOptions& options, const WarmFds& fds);
 
 // The parts of that, for guests that come from elsewhere.
@@ -171,15 +185,19 @@ struct WarmFds {
 StepResult GiveUpRights(const PodOptions& options);
 /// For all threads of the process; an empty one is none.
 StepResult InstallFilter(const std::string& seccomp);
-StepResult SetLimits(const std::vector<ResourceLimit>& limits);
+StepResult SetLimits(std::span<const ResourceLimit> limits);
 /// The standard streams, the directory and the limits of a run.
-StepResult TakePlace(const Run& run, const std::vector<int>& streams);
+StepResult TakePlace(const char* directory, std::span<const ResourceLimit> limits,
+                     std::span<const int> streams);
 /// Returns only on failure.
-Failed Execute(const std::vector<std::string>& argv, const std::vector<std::string>& env);
-/// With what brings the warm library into the interpreter.
-std::vector<std::string> WarmEnvironment(const WarmStart& warm);
+Failed Execute(char* const* argv, char* const* env);
 
-// zygote.cc
+/// In the slot init, after a pod has ended: gives back what its guest has read.
+void ForgetRun();
+/// As execve() wants them; `texts` must outlive it.
+std::vector<char*> Pointers(const std::vector<std::string>& texts);
+
+// zygote.cc, with WarmCommand
 /// Capabilities that the slot init hands on to a zygote. Before the bounding set is dropped.
 int KeepForZygote();
 
@@ -187,7 +205,7 @@ class Zygote {
  public:
   /// Between two sessions, and then only: starts it when there is none, and waits until it is
   /// ready. Whether there is one.
-  bool Prepare(const WarmStart& warm, bool between_sessions);
+  bool Prepare(const WarmCommand& warm, bool between_sessions);
   /// Borrowed: where to ask for a guest.
   int socket() const { return socket_; }
   /// -1 when there is none.
@@ -197,7 +215,7 @@ class Zygote {
 
  private:
   /// Says whether it could.
-  bool Start(const WarmStart& warm);
+  bool Start(const WarmCommand& warm);
   void AwaitReady();
 
   pid_t pid_ = -1;

@@ -13,7 +13,27 @@
 
 namespace polybox::jail::init {
 
-class Writer {
+/// The bytes of a small message, which need no memory but their own.
+class SmallMessage {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): whoever sends it wants nothing else of it
+  operator std::string_view() const { return {bytes_, size_}; }
+
+  void append(const char* bytes, std::size_t size) {
+    if (size > kLargest - size_) __builtin_trap();
+    std::memcpy(bytes_ + size_, bytes, size);
+    size_ += size;
+  }
+
+ private:
+  static constexpr std::size_t kLargest = 48;
+  char bytes_[kLargest] = {};
+  std::size_t size_ = 0;
+};
+
+/// `Bytes` is a std::string or, for what has numbers only, a SmallMessage.
+template <typename Bytes>
+class BasicWriter {
  public:
   template <typename Number>
     requires(std::is_integral_v<Number> || std::is_enum_v<Number>)
@@ -22,7 +42,7 @@ class Writer {
   }
   void Put(std::string_view text) {
     Put(static_cast<std::uint32_t>(text.size()));
-    bytes_.append(text);
+    bytes_.append(text.data(), text.size());
   }
   void Put(const std::string& text) { Put(std::string_view(text)); }
   void Put(const std::vector<std::string>& texts) {
@@ -30,11 +50,13 @@ class Writer {
     for (const std::string& text : texts) Put(text);
   }
 
-  const std::string& bytes() const { return bytes_; }
+  const Bytes& bytes() const { return bytes_; }
 
  private:
-  std::string bytes_;
+  Bytes bytes_;
 };
+
+using Writer = BasicWriter<std::string>;
 
 /// After a read past the end every value is zero or empty and ok() is false.
 class Reader {

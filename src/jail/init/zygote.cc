@@ -25,7 +25,7 @@ constexpr int kMostFailures = 3;
 constexpr int kMostMilliseconds = 20'000;
 
 /// The zygote from its fork to its exec; returns on failure.
-void BecomeZygote(int socket, const WarmStart& warm) {
+void BecomeZygote(int socket, const WarmCommand& warm) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int capability : kKept) {
     ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
@@ -33,10 +33,28 @@ void BecomeZygote(int socket, const WarmStart& warm) {
   if (::dup2(socket, kWarmSocket) < 0 || ::chdir("/") != 0) return;
   ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmSocket - 1U, 0U);
   ::syscall(SYS_close_range, kWarmSocket + 1U, ~0U, 0U);
-  if (SetLimits(warm.limits).ok) Execute(warm.argv, WarmEnvironment(warm));
+  if (SetLimits(warm.limits).ok) Execute(warm.argv.data(), warm.env.data());
+}
+
+std::vector<std::string> Environment(const WarmStart& warm) {
+  std::vector<std::string> env = warm.env;
+  env.push_back(std::string("LD_PRELOAD=") + kWarmLibrary);
+  const bool forks = warm.kind == WarmKind::kZygote;
+  // What is looked up once is not looked up in every fork.
+  if (forks) env.emplace_back("LD_BIND_NOW=1");
+  const std::string kind = forks ? "zygote " : "prestart ";
+  env.push_back(kWarmVariable + ("=" + kind) + warm.entry);
+  return env;
 }
 
 }  // namespace
+
+WarmCommand::WarmCommand(const WarmStart& warm)
+    : words(warm.argv),
+      variables(Environment(warm)),
+      argv(Pointers(words)),
+      env(Pointers(variables)),
+      limits(warm.limits) {}
 
 int KeepForZygote() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -46,7 +64,7 @@ int KeepForZygote() {
   return OrErrno(::syscall(SYS_capset, &header, data));
 }
 
-bool Zygote::Prepare(const WarmStart& warm, bool between_sessions) {
+bool Zygote::Prepare(const WarmCommand& warm, bool between_sessions) {
   // It starts where no guest has anything yet that it could take for its own, and starts to the
   // end.
   if (between_sessions) {
@@ -57,7 +75,7 @@ bool Zygote::Prepare(const WarmStart& warm, bool between_sessions) {
   return ready_;
 }
 
-bool Zygote::Start(const WarmStart& warm) {
+bool Zygote::Start(const WarmCommand& warm) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
   pid_ = ::fork();

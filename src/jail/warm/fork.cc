@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "jail/init/messages.h"
+#include "jail/init/raw.h"
 #include "jail/init/slot.h"
 #include "jail/warm/warm.h"
 
@@ -25,26 +26,6 @@ using init::StepResult;
 constexpr pid_t kGuest = 2;
 // Any other number, but none that a guest's child would get soon.
 constexpr pid_t kBetween = 300;
-
-// Without a stack frame of its own: it returns twice on one stack.
-[[gnu::always_inline]] inline long RawClone(clone_args* args) {
-#if defined(__x86_64__)
-  long result = 0;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(SYS_clone3), "D"(args), "S"(sizeof *args)
-               : "rcx", "r11", "memory");
-  return result;
-#elif defined(__aarch64__)
-  register long number asm("x8") = SYS_clone3;
-  register long first asm("x0") = reinterpret_cast<long>(args);
-  register long second asm("x1") = sizeof *args;
-  asm volatile("svc #0" : "+r"(first) : "r"(number), "r"(second) : "memory");
-  return first;
-#else
-#error "how is a system call made here?"
-#endif
-}
 
 void Await(pid_t child) {
   while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
@@ -61,7 +42,7 @@ void Await(pid_t child) {
   args.set_tid = reinterpret_cast<std::uint64_t>(&between);
   args.set_tid_size = 1;
   args.cgroup = cgroup < 0 ? 0 : static_cast<std::uint64_t>(cgroup);
-  const long made = RawClone(&args);
+  const long made = init::Raw(SYS_clone3, &args, sizeof args);
   if (made == 0) {
     if (fork() == 0) return true;
     ::_exit(0);
@@ -81,7 +62,7 @@ int* NumberOfThread() {
   clone_args args{};
   args.flags = CLONE_VM | CLONE_VFORK;
   args.exit_signal = SIGCHLD;
-  const long made = RawClone(&args);
+  const long made = init::Raw(SYS_clone3, &args, sizeof args);
   if (made == 0) ::_exit(0);
   Await(static_cast<pid_t>(made));
 }
@@ -103,7 +84,7 @@ int* NumberOfThread() {
   args.set_tid = reinterpret_cast<std::uint64_t>(&guest);
   args.set_tid_size = 1;
   args.cgroup = static_cast<std::uint64_t>(cgroup);
-  if (RawClone(&args) != 0) ::_exit(0);
+  if (init::Raw(SYS_clone3, &args, sizeof args) != 0) ::_exit(0);
   ::syscall(SYS_set_robust_list, robust, size);
   // It waits for us, in the kernel. What we touch is charged to it for as long as it is there.
   ::kill(::getppid(), SIGKILL);

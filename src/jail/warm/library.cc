@@ -58,6 +58,12 @@ __attribute__((constructor)) void Begin() {
   }
   ::unsetenv(init::kWarmVariable);
   ::unsetenv("LD_PRELOAD");
+  ::unsetenv("LD_BIND_NOW");
+}
+
+/// Returns only on failure.
+init::Failed ExecuteTaken() {
+  return init::Execute(init::Pointers(taken.argv).data(), init::Pointers(taken.env).data());
 }
 
 [[noreturn]] void GiveUp(const init::Failed& failed) {
@@ -112,7 +118,9 @@ std::string TakeRun(std::size_t most) {
   if (!init::Decode(received.bytes, run)) GiveUp({init::Stage::kMessage, EBADMSG, -1});
   const StreamFlags flags;
   if (!SayStarted()) ::_exit(127);
-  if (const init::StepResult placed = init::TakePlace(run, received.fds); !placed.ok) {
+  if (const init::StepResult placed =
+          init::TakePlace(run.directory.c_str(), run.limits, received.fds);
+      !placed.ok) {
     GiveUp(placed.failed);
   }
   const std::string text = TakeOver(run);
@@ -120,7 +128,7 @@ std::string TakeRun(std::size_t most) {
     GiveUp(filtered.failed);
   }
   ::close(started_fd);
-  if (text.empty() || text.size() > most) GiveUp(init::Execute(run.argv, run.env));
+  if (text.empty() || text.size() > most) GiveUp(ExecuteTaken());
   flags.Restore();
   ::close(init::kWarmSocket);
   return text;
@@ -129,7 +137,7 @@ std::string TakeRun(std::size_t most) {
 }  // namespace
 
 void StartCold() {
-  if (!taken.argv.empty()) init::Execute(taken.argv, taken.env);
+  if (!taken.argv.empty()) ExecuteTaken();
   ::_exit(127);
 }
 

@@ -1,0 +1,74 @@
+#include "caches.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace polybox::cmd {
+namespace {
+
+Status MakeWritable(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return Error::FromErrno("make " + directory, error.value());
+  if (::access(directory.c_str(), W_OK | X_OK) == 0) return {};
+  return Error::FromErrno("write to " + directory);
+}
+
+Error NotKept(std::string_view what, const Error& reason, std::string_view setting) {
+  return Error(ErrorKind::kUnavailable, fmt::format("{}: {}", what, reason.message()))
+      .WithFix(
+          fmt::format("let this user write there, or name another directory with --{}", setting));
+}
+
+}  // namespace
+
+Caches::Caches(const Context& context, Warn warn) : context_(context), warn_(std::move(warn)) {
+  const Status made = MakeWritable(context.config.settings.cache_dir);
+  usable_ = made.ok();
+  if (!usable_) warn_(NotKept("there is no cache, which costs time", made.error(), "cache-dir"));
+}
+
+std::unique_ptr<exec::CompileCache> Caches::OpenCompileCache() const {
+  const config::Settings& settings = context_.config.settings;
+  const std::string& asked = settings.compile_cache_dir;
+  if (settings.compile_cache == "off" || (asked.empty() && !usable_)) return nullptr;
+  auto cache = exec::CompileCache::Open(
+      {.directory = asked.empty() ? settings.cache_dir + "/compiled" : asked,
+       .size = settings.compile_cache_size},
+      context_.log);
+  if (cache.ok()) return std::move(cache).value();
+  warn_(NotKept("there is no compile cache, which costs time", cache.error(), "compile-cache-dir"));
+  return nullptr;
+}
+
+std::unique_ptr<exec::Preparer> Caches::OpenPreparer(const exec::JailHome& home,
+                                                     exec::Preparer::Mode mode) const {
+  const config::Settings& settings = context_.config.settings;
+  if (settings.compile_cache == "off" || !usable_) return nullptr;
+  auto preparer = exec::Preparer::Open(
+      home, {.directory = settings.cache_dir + "/prepared", .mode = mode}, context_.log);
+  if (preparer.ok()) return std::move(preparer).value();
+  warn_(
+      NotKept("compile steps find nothing ready, which costs time", preparer.error(), "cache-dir"));
+  return nullptr;
+}
+
+Result<std::unique_ptr<exec::PackageSource>> Caches::OpenPackages(
+    const exec::JailHome& home, exec::PackageSourceOptions options) const {
+  constexpr std::string_view kWhat = "packages cannot be installed on request";
+  std::unique_ptr<exec::PackageSource> none;
+  if (!usable_) {
+    warn_(NotKept(kWhat, Error(ErrorKind::kUnavailable, "there is no cache"), "cache-dir"));
+    return none;
+  }
+  auto source = exec::MakePackageSource(home, std::move(options), context_.log);
+  // A setting that cannot be is no matter of the cache.
+  if (source.ok() || source.error().kind() == ErrorKind::kInvalid) return source;
+  warn_(NotKept(kWhat, source.error(), "cache-dir"));
+  return none;
+}
+
+}  // namespace polybox::cmd
