@@ -44,6 +44,15 @@ void SetMemory(RunLimits& limits, Bytes memory) {
   limits.memory = memory;
 }
 
+Bytes LeastMemory(const RunRequest& request) {
+  constexpr std::uint64_t kForExec = 128 * 1024;
+  std::uint64_t words = 0;
+  for (const auto* texts : {&request.argv, &request.env}) {
+    for (const std::string& text : *texts) words += text.size() + sizeof(char*);
+  }
+  return Bytes(kForExec + 2 * words);
+}
+
 RunLimits WithOwnTasks(RunLimits limits) {
   rlimit now{};
   ::getrlimit(RLIMIT_NPROC, &now);

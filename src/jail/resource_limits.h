@@ -15,6 +15,10 @@ std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool ha
 /// As asked for. What it may map grows with it, since that is there to be larger.
 void SetMemory(RunLimits& limits, Bytes memory);
 
+/// No program starts with less. Were it tried, the kernel would look for someone to kill while the
+/// guest still shares the slot init's memory, and take both.
+Bytes LeastMemory(const RunRequest& request);
+
 /// Where guests have our uid without a user namespace of their own, the kernel counts all that this
 /// user runs.
 RunLimits WithOwnTasks(RunLimits limits);

@@ -36,5 +36,13 @@ TEST(ResourceLimits, WhatMayBeMappedGrowsWithTheMemory) {
   EXPECT_EQ(limits.address_space, Bytes(std::numeric_limits<std::uint64_t>::max()));
 }
 
+TEST(ResourceLimits, WhatAProgramIsCalledWithMustFitIntoItsMemory) {
+  RunRequest request;
+  request.argv = {"/bin/true"};
+  const Bytes least = LeastMemory(request);
+  request.env = {std::string(100'000, 'x')};
+  EXPECT_GE(LeastMemory(request).count(), least.count() + 200'000);
+}
+
 }  // namespace
 }  // namespace polybox::jail

@@ -49,17 +49,6 @@ Outcome FromEnded(const init::Ended& ended) {
   return outcome;
 }
 
-/// No program starts with less. Were it tried, the kernel would look for someone to kill while the
-/// guest still shares the slot init's memory, and take both.
-Bytes LeastMemory(const RunRequest& request) {
-  constexpr std::uint64_t kForExec = 128 * 1024;
-  std::uint64_t words = 0;
-  for (const auto* texts : {&request.argv, &request.env}) {
-    for (const std::string& text : *texts) words += text.size() + sizeof(char*);
-  }
-  return Bytes(kForExec + 2 * words);
-}
-
 }  // namespace
 
 /// The pod, which a signal may reach from any thread while its guest runs.

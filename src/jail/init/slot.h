@@ -5,7 +5,8 @@
 //   root.cc     builds the slot's root file system from the plan
 //   trees.cc    shows parts of the host in it
 //   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
-//   guest.cc    is the process that waits in a pod and becomes the guest
+//   waiting.cc  is the process that waits in a pod and becomes the guest
+//   guest.cc    what every guest gives up and gets, wherever it comes from
 //   raw.h       how both can share the slot init's memory; raw_messages.cc and run_view.cc go with
 //   it zygote.cc   keeps an interpreter that has started already, to fork guests from scratch.cc
 //   writes a run's files and empties the scratch space after it bare_slot.cc, landlock.cc,
@@ -174,13 +175,15 @@ struct WarmFds {
   int word = -1;
 };
 
-// guest.cc: nothing in it allocates or uses errno, see raw.h, but for the last two.
+// waiting.cc: nothing in it allocates or uses errno, see raw.h.
 /// The rest of a process's life, from its first instruction in the pod: gives up all that a guest
 /// may not have, says that it is ready, and turns into the program that a Run message names. Until
 /// then it shares the slot init's memory.
 [[noreturn]] void WaitAsGuest(int socket, const PodOptions& options, const WarmFds& fds);
+/// In the slot init, after a pod has ended: gives back what its guest has read.
+void ForgetRun();
 
-// The parts of that, for guests that come from elsewhere.
+// guest.cc: the same, but for Pointers().
 /// All that needs no knowledge of the program, but for the filter.
 StepResult GiveUpRights(const PodOptions& options);
 /// For all threads of the process; an empty one is none.
@@ -192,8 +195,6 @@ StepResult TakePlace(const char* directory, std::span<const ResourceLimit> limit
 /// Returns only on failure.
 Failed Execute(char* const* argv, char* const* env);
 
-/// In the slot init, after a pod has ended: gives back what its guest has read.
-void ForgetRun();
 /// As execve() wants them; `texts` must outlive it.
 std::vector<char*> Pointers(const std::vector<std::string>& texts);
 
