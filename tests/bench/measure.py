@@ -13,13 +13,14 @@ GAP = 0.06
 
 
 class Effort:
-    """How long to measure. A round of gaps is `samples` runs of each contestant, one of throughput lasts `seconds`."""
+    """How long to measure. A round of gaps is `samples` runs of each contestant, one of throughput lasts `seconds`, after as
+    long a time that does not count: what a server gets ready for a load (slots, interpreters) is there by then."""
 
     def __init__(self, rounds, samples, seconds):
         self.rounds, self.samples, self.seconds = rounds, samples, seconds
 
 
-WHOLE = Effort(rounds=7, samples=8, seconds=0.6)
+WHOLE = Effort(rounds=5, samples=11, seconds=0.6)
 QUICK = Effort(rounds=3, samples=5, seconds=0.3)
 
 

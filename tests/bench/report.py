@@ -140,7 +140,8 @@ Agents ask like this. Milliseconds: **p50** / p90 / p99, and the p50 beside the 
 
 ## Throughput
 
-Requests per second at 1 / 2 / 8 connections (or processes) without a pause; the median of all rounds.
+Requests per second at 1 / 2 / 8 connections (or processes) without a pause; the median of all rounds. The clock starts when
+the load has been there for a while.
 
 {rates}
 
