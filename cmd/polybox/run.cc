@@ -213,7 +213,7 @@ class Session {
     preparer_ = caches_.OpenPreparer(*home_, exec::Preparer::Mode::kLook);
     if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
     const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
-    if (warm) installation.warm = exec::WarmFor(installation, {});
+    if (warm) installation.warm = exec::WarmFor(installation, {}, {});
     if (warm && installation.warm.start.kind == jail::init::WarmKind::kNone) {
       return Error(ErrorKind::kInvalid, fmt::format("{} is not started ahead of its programs",
                                                     installation.language.name))

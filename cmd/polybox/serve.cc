@@ -222,6 +222,7 @@ Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& c
                            RequirementsFor(settings, parts.catalog.registry()));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
+  options.usual_run.output_directory = settings.output_dir;
   // Tried one after another, in no place of a client's.
   if (!options.preloads.empty()) options.lanes.push_back({.name = "preload", .queue = 4096});
   options.kept_language = parts.mode.language;

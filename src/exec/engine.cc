@@ -416,7 +416,7 @@ Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& p
 Installation Engine::WithWarmStart(const Installation& known) const {
   Installation installation = known;
   const bool possible = options_.warm && jail::HasNamespaces(home_.grade());
-  if (possible) installation.warm = WarmFor(installation, options_.preloads);
+  if (possible) installation.warm = WarmFor(installation, options_.preloads, options_.usual_run);
   return installation;
 }
 

@@ -102,6 +102,8 @@ struct EngineOptions {
   bool warm = true;
   /// What they load then, by language id, besides what the language files say.
   Preloads preloads = {};
+  /// What they are made ready for.
+  UsualRun usual_run = {};
   /// The id of the language of which `kept` slots are always there; "" for none.
   std::string kept_language = {};
   std::size_t kept = 0;

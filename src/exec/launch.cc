@@ -206,6 +206,17 @@ Result<std::vector<InputFile>> FilesFor(const Installation& installation, const 
   return files;
 }
 
+void SetVariable(jail::RunRequest& run, const std::string& name, const std::string& value) {
+  std::erase_if(run.env, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  run.env.push_back(fmt::format("{}={}", name, value));
+}
+
+void NameOutput(const Installation& installation, const std::string& directory,
+                jail::RunRequest& run) {
+  if (directory.empty()) return;
+  SetVariable(run, "OUTPUT_DIR", fmt::format("{}/{}", installation.places.work, directory));
+}
+
 Result<jail::RunRequest> RequestFor(const Installation& installation, const languages::Step& step,
                                     const Program& program) {
   const Placeholders values = ValuesFor(installation, program);

@@ -71,4 +71,10 @@ Result<std::vector<jail::InputFile>> FilesFor(const Installation& installation,
 Result<jail::RunRequest> RequestFor(const Installation& installation, const languages::Step& step,
                                     const Program& program);
 
+/// A variable of the program, in place of what it had under that name.
+void SetVariable(jail::RunRequest& run, const std::string& name, const std::string& value);
+/// Tells the program where it may leave files: a directory in the working directory, "" for none.
+void NameOutput(const Installation& installation, const std::string& directory,
+                jail::RunRequest& run);
+
 }  // namespace polybox::exec

@@ -27,12 +27,6 @@ void Apply(const Overrides& overrides, jail::RunLimits& limits) {
   if (overrides.disk) limits.disk = *overrides.disk;
 }
 
-/// `name` as "name=value" in `env`, in place of what was there.
-void SetVariable(std::vector<std::string>& env, const std::string& name, const std::string& value) {
-  std::erase_if(env, [&](const std::string& entry) { return entry.starts_with(name + "="); });
-  env.push_back(fmt::format("{}={}", name, value));
-}
-
 /// A run that asks for less room than its own files take cannot be given it.
 Status CheckRoom(const std::vector<jail::InputFile>& files, const Overrides& overrides) {
   constexpr std::uint64_t kPage = 4096;
@@ -95,11 +89,8 @@ Result<Session::Step> Session::StepFor(const Installation& installation, StepKin
   Apply(overrides, run.limits);
   run.one_cpu = request_.one_cpu;
   if (is_run) {
-    for (const auto& [name, value] : request_.env) SetVariable(run.env, name, value);
-    if (!request_.output_directory.empty()) {
-      SetVariable(run.env, "OUTPUT_DIR",
-                  fmt::format("{}/{}", installation.places.work, request_.output_directory));
-    }
+    for (const auto& [name, value] : request_.env) SetVariable(run, name, value);
+    NameOutput(installation, request_.output_directory, run);
   }
   run.warm = is_run && TakesOver(installation, run);
   return Step{std::move(run), overrides.output.value_or(step.limits.output)};

@@ -37,13 +37,15 @@ bool NamesEntry(const languages::Argv& command) {
 
 }  // namespace
 
-jail::Warm WarmFor(const Installation& installation, const Preloads& preloads) {
+jail::Warm WarmFor(const Installation& installation, const Preloads& preloads,
+                   const UsualRun& usual) {
   const languages::Language& language = installation.language;
   jail::Warm warm;
   if (language.warm.kind == WarmKind::kExec) return warm;
   // The program's own step is where environment and limits come from.
-  const Result<jail::RunRequest> run = RequestFor(installation, language.run, {});
+  Result<jail::RunRequest> run = RequestFor(installation, language.run, {});
   if (!run.ok()) return warm;
+  NameOutput(installation, usual.output_directory, *run);
   const std::string& entry = language.entry.file;
   const std::string path = installation.places.work + "/" + entry;
   if (NamesEntry(language.warm.command)) warm.start.entry = path;
@@ -51,9 +53,11 @@ jail::Warm WarmFor(const Installation& installation, const Preloads& preloads) {
   warm.program = language.warm.program;
   warm.start.kind = language.warm.kind == WarmKind::kZygote ? jail::init::WarmKind::kZygote
                                                             : jail::init::WarmKind::kPrestart;
-  warm.start.argv = languages::Expand(
-      language.warm.command,
-      {{"executable", installation.toolchain.executable}, {"entry", path}, {"warm", warm.file}});
+  warm.start.argv =
+      languages::Expand(language.warm.command, {{"executable", installation.toolchain.executable},
+                                                {"entry", path},
+                                                {"usual_entry", path},
+                                                {"warm", warm.file}});
   const auto add = [&](const std::vector<std::string>& modules) {
     warm.start.argv.insert(warm.start.argv.end(), modules.begin(), modules.end());
   };

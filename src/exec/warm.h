@@ -14,8 +14,15 @@ namespace polybox::exec {
 /// Modules to load ahead, by language id, besides those of the language files.
 using Preloads = std::map<std::string, std::vector<std::string>>;
 
+/// What most runs are like. Others are taken over as well, but more slowly.
+struct UsualRun {
+  /// As in Request.
+  std::string output_directory;
+};
+
 /// Of kind kNone when the language has nothing of the kind.
-jail::Warm WarmFor(const Installation& installation, const Preloads& preloads);
+jail::Warm WarmFor(const Installation& installation, const Preloads& preloads,
+                   const UsualRun& usual);
 
 /// Whether the program would find all that it finds after a cold start. Else that is what it gets.
 bool TakesOver(const Installation& installation, const jail::RunRequest& run);

@@ -16,7 +16,7 @@ class WarmTest : public ::testing::Test {
  protected:
   Installation Installed(const char* language) {
     Installation installation{*registry_.Find(language), toolchain_, ""};
-    installation.warm = WarmFor(installation, {{"python", {"numpy"}}});
+    installation.warm = WarmFor(installation, {{"python", {"numpy"}}}, {"output"});
     return installation;
   }
   static jail::RunRequest RunOf(const Installation& installation, const char* file,
@@ -37,10 +37,11 @@ class WarmTest : public ::testing::Test {
 TEST_F(WarmTest, ALanguageFileSaysHowItsInterpreterStartsAhead) {
   const jail::Warm python = Installed("python").warm;
   EXPECT_EQ(python.start.kind, WarmKind::kZygote);
-  ASSERT_GT(python.start.argv.size(), 3U);
+  ASSERT_GT(python.start.argv.size(), 4U);
   EXPECT_EQ(python.start.argv[0], "/opt/tool/bin/tool");
   EXPECT_EQ(python.start.argv[1], "/.warm/start.py");
-  EXPECT_EQ(python.start.argv[2], "collections") << "what it loads comes after";
+  EXPECT_EQ(python.start.argv[2], "/sandbox/script.py") << "what it is ready for";
+  EXPECT_EQ(python.start.argv[3], "collections") << "what it loads comes after";
   EXPECT_EQ(python.start.argv.back(), "numpy") << "and then what a setting adds";
   EXPECT_EQ(python.start.entry, "");
   EXPECT_FALSE(python.program.empty());
@@ -58,6 +59,15 @@ TEST_F(WarmTest, ArgumentsAndOrdinaryVariablesAreTakenOver) {
   EXPECT_TRUE(TakesOver(python, run));
   run.env.push_back("WORD=hello");
   EXPECT_TRUE(TakesOver(python, run));
+}
+
+TEST_F(WarmTest, TheUsualRunFindsTheEnvironmentThatItsInterpreterWasStartedWith) {
+  const Installation python = Installed("python");
+  jail::RunRequest run = RunOf(python, "script.py");
+  EXPECT_NE(run.env, python.warm.start.env);
+  NameOutput(python, "output", run);
+  EXPECT_EQ(run.env, python.warm.start.env);
+  EXPECT_EQ(std::ranges::count(run.env, "OUTPUT_DIR=/sandbox/output"), 1);
 }
 
 TEST_F(WarmTest, WhatAnInterpreterReadsOnceStartsItCold) {

@@ -7,10 +7,10 @@ namespace polybox::languages {
 namespace {
 
 // languages/README.md explains each.
-constexpr std::array<std::string_view, 16> kNames = {
+constexpr std::array<std::string_view, 17> kNames = {
     "binary", "executable", "root",     "version_number", "entry",        "entry_stem",
     "work",   "tmp",        "packages", "target",         "requirements", "index",
-    "file",   "warm",       "prepared", "preinstalled",
+    "file",   "warm",       "prepared", "preinstalled",   "usual_entry",
 };
 
 struct Match {

@@ -74,7 +74,7 @@ def test_the_limits_of_one_session_do_not_hold_for_the_interpreter_that_waits_fo
 
 def test_an_interpreter_that_fails_with_a_program_in_its_hands_starts_it_cold(box):
     text = (LANGUAGES / "python.toml").read_text()
-    broken, count = re.subn(r"^( +)make_main\(path\)$", r"\1raise Exception", text, flags=re.MULTILINE)
+    broken, count = re.subn(r"^( +)take_streams\(\)$", r"\1raise Exception", text, flags=re.MULTILINE)
     assert count == 1
     with tempfile.TemporaryDirectory(prefix="polybox-languages-") as folder:
         pathlib.Path(folder, "python.toml").write_text(broken)

@@ -19,10 +19,19 @@ namespace {
 constexpr int kKept[] = {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID};
 
 // Guests of one zygote have the same hash seed and the same addresses: not for too long.
-constexpr int kMostForks = 256;
+constexpr int kMostForks = 1024;
 // An interpreter that cannot be started ahead is not tried for ever.
 constexpr int kMostFailures = 3;
 constexpr int kMostMilliseconds = 20'000;
+
+/// Streams as guests have them, so that what an interpreter makes of these will do for those: all
+/// three are ends of one pipe, which nobody reads.
+bool TakePipeForStreams() {
+  int ends[2];
+  if (::pipe2(ends, O_NONBLOCK) != 0) return false;
+  return ::dup2(ends[0], STDIN_FILENO) >= 0 && ::dup2(ends[1], STDOUT_FILENO) >= 0 &&
+         ::dup2(ends[1], STDERR_FILENO) >= 0;
+}
 
 /// The zygote from its fork to its exec; returns on failure.
 void BecomeZygote(int socket, const WarmCommand& warm) {
@@ -30,7 +39,7 @@ void BecomeZygote(int socket, const WarmCommand& warm) {
   for (const int capability : kKept) {
     ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
   }
-  if (::dup2(socket, kWarmSocket) < 0 || ::chdir("/") != 0) return;
+  if (::dup2(socket, kWarmSocket) < 0 || ::chdir("/") != 0 || !TakePipeForStreams()) return;
   ::syscall(SYS_close_range, STDERR_FILENO + 1U, kWarmSocket - 1U, 0U);
   ::syscall(SYS_close_range, kWarmSocket + 1U, ~0U, 0U);
   if (SetLimits(warm.limits).ok) Execute(warm.argv.data(), warm.env.data());

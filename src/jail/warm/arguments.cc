@@ -70,7 +70,8 @@ void RememberMemory() {
   known = true;
 }
 
-bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env) {
+bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+                  Variables own) {
   if (!known) RememberMemory();
   const std::size_t size = Length(argv) + Length(env) + 1;
   void* area = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -81,8 +82,10 @@ bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::s
   char* begin = static_cast<char*>(area);
   char* middle = Place(argv, begin, arguments);
   char* end = Place(env, middle, variables);
-  ::clearenv();
-  for (char* variable : variables) ::putenv(variable);
+  if (own == Variables::kReplace) {
+    ::clearenv();
+    for (char* variable : variables) ::putenv(variable);
+  }
   memory.brk = reinterpret_cast<__u64>(::sbrk(0));
   memory.arg_start = reinterpret_cast<__u64>(begin);
   memory.arg_end = memory.env_start = reinterpret_cast<__u64>(middle);

@@ -32,6 +32,8 @@ int started_fd = init::kWarmStarted;
 bool says_that_it_is_ready = false;
 /// From when a run is taken until its program begins.
 init::Run taken;
+/// What it was started with, as the program's start would have been: variables, then null.
+char** first_environment = nullptr;
 /// Where the run went, in an interpreter that was executed and keeps it: a program that reads from
 /// a descriptor of that number has memory of its own. A forked one lets go of it, and a program may
 /// get it.
@@ -59,6 +61,22 @@ __attribute__((constructor)) void Begin() {
   ::unsetenv(init::kWarmVariable);
   ::unsetenv("LD_PRELOAD");
   ::unsetenv("LD_BIND_NOW");
+  std::size_t count = 1;
+  for (char** each = environ; *each != nullptr; ++each) ++count;
+  first_environment = static_cast<char**>(::calloc(count, sizeof(char*)));
+  if (first_environment != nullptr)
+    std::memcpy(first_environment, environ, (count - 1) * sizeof(char*));
+}
+
+/// Whether a program with these variables would have been started with the same.
+bool IsFirstEnvironment(const std::vector<std::string>& env) {
+  if (first_environment == nullptr) return false;
+  char** first = first_environment;
+  for (const std::string& variable : env) {
+    if (*first == nullptr || variable != *first) return false;
+    ++first;
+  }
+  return *first == nullptr;
 }
 
 /// Returns only on failure.
@@ -97,18 +115,17 @@ bool SayStarted() {
   return ::write(started_fd, &word, sizeof word) == sizeof word;
 }
 
-/// The text that read(62) returns; "" when the run cannot be taken over.
-std::string TakeOver(const init::Run& run) {
-  if (!run.warm || (has_placeholder && !CanFollow(entry))) return "";
-  if (!SetArguments(run.argv, run.env)) return "";
-  std::string text = std::to_string(run.argv.size()) + '\0';
-  for (const std::string& argument : run.argv) text += argument + '\0';
-  for (const std::string& variable : run.env) text += variable + '\0';
-  return text;
+/// Whether the interpreter can go on with the run; it has its arguments and environment then.
+bool TakeOver(const init::Run& run) {
+  if (!run.warm || (has_placeholder && !CanFollow(entry))) return false;
+  has_first_environment = IsFirstEnvironment(run.env);
+  return SetArguments(run.argv, run.env,
+                      has_first_environment ? Variables::kStay : Variables::kReplace);
 }
 
-/// From the run's message to the first instruction of its program.
-std::string TakeRun(std::size_t most) {
+}  // namespace
+
+const init::Run& TakeRun() {
   if (says_that_it_is_ready) {
     init::Send(init::kWarmSocket, init::Encode(init::MessageKind::kDone));
   }
@@ -123,18 +140,29 @@ std::string TakeRun(std::size_t most) {
       !placed.ok) {
     GiveUp(placed.failed);
   }
-  const std::string text = TakeOver(run);
+  const bool goes_on = TakeOver(run);
   if (const init::StepResult filtered = init::InstallFilter(run.seccomp); !filtered.ok) {
     GiveUp(filtered.failed);
   }
   ::close(started_fd);
-  if (text.empty() || text.size() > most) GiveUp(ExecuteTaken());
+  if (!goes_on) GiveUp(ExecuteTaken());
   flags.Restore();
   ::close(init::kWarmSocket);
+  state = says_that_it_is_ready ? State::kRunning : State::kNone;
+  return run;
+}
+
+std::string TextOf(const init::Run& run) {
+  std::string text = std::to_string(run.argv.size()) + '\0';
+  for (const std::string& argument : run.argv) text += argument + '\0';
+  for (const std::string& variable : run.env) text += variable + '\0';
   return text;
 }
 
-}  // namespace
+void BecomeGuest() {
+  started_fd = ServeForks(next_fork);
+  state = State::kWaiting;
+}
 
 void StartCold() {
   if (!taken.argv.empty()) ExecuteTaken();
@@ -147,9 +175,8 @@ namespace warm = polybox::jail::warm;
 
 extern "C" __attribute__((visibility("default"))) pid_t fork() {
   if (warm::state != warm::State::kZygote) return warm::next_fork();
-  warm::OfferToPython();
-  warm::started_fd = warm::ServeForks(warm::next_fork);
-  warm::state = warm::State::kWaiting;
+  if (const pid_t nobody = warm::OfferToPython()) return nobody;
+  warm::BecomeGuest();
   return 0;
 }
 
@@ -174,8 +201,8 @@ extern "C" __attribute__((visibility("default"))) ssize_t read(int fd, void* buf
     warm::last_word.Say(0);
     ::_exit(0);
   }
-  const std::string text = warm::TakeRun(size);
-  warm::state = warm::says_that_it_is_ready ? warm::State::kRunning : warm::State::kNone;
+  const std::string text = warm::TextOf(warm::TakeRun());
+  if (text.size() > size) warm::StartCold();
   warm::run_buffer = buffer;
   std::memcpy(buffer, text.data(), text.size());
   return static_cast<ssize_t>(text.size());

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "jail/warm/warm.h"
 
 // Of Python's C interface as much as is needed, all of it stable since 3.2. Weak: in any other
@@ -17,6 +19,8 @@ struct PyMethodDef {
 #define POLYBOX_PYTHON [[gnu::weak]] extern
 POLYBOX_PYTHON PyObject* PyCFunction_NewEx(PyMethodDef*, PyObject*, PyObject*);
 POLYBOX_PYTHON int PySys_SetObject(const char*, PyObject*);
+POLYBOX_PYTHON PyObject* PySys_GetObject(const char*);
+POLYBOX_PYTHON PyObject* PyBytes_FromStringAndSize(const char*, long);
 POLYBOX_PYTHON PyObject* PyImport_AddModule(const char*);
 POLYBOX_PYTHON PyObject* PyModule_GetDict(PyObject*);
 POLYBOX_PYTHON void Py_IncRef(PyObject*);
@@ -35,6 +39,8 @@ POLYBOX_PYTHON long PyLong_AsLong(PyObject*);
 POLYBOX_PYTHON PyObject* PyTuple_New(long);
 POLYBOX_PYTHON int PyTuple_SetItem(PyObject*, long, PyObject*);
 POLYBOX_PYTHON int Py_GetRecursionLimit();
+POLYBOX_PYTHON void PyOS_BeforeFork();
+POLYBOX_PYTHON void PyOS_AfterFork_Child();
 POLYBOX_PYTHON int Py_EnterRecursiveCall(const char*);
 POLYBOX_PYTHON void Py_LeaveRecursiveCall();
 POLYBOX_PYTHON PyObject* PyExc_SystemExit;
@@ -102,18 +108,72 @@ void ForgetDepth() {
   for (int i = 0; i < limit; ++i) Py_LeaveRecursiveCall();
 }
 
-/// run(begin, exit_code, threads, functions, finish, ...): called by Python's main() as
-/// sys.excepthook, so that there is no frame below the program's. These are callables for what
-/// python does before and after a program, of which the first waits for it and returns its path;
-/// see languages/python.toml.
+/// What main() leaves behind when it calls a hook.
+void ForgetFailure() {
+  PySys_SetObject("excepthook", PySys_GetObject("__excepthook__"));
+  for (const char* name : {"last_type", "last_value", "last_traceback"}) {
+    PySys_SetObject(name, nullptr);
+  }
+}
+
+std::string_view Text(PyObject* object) {
+  const char* text = PyUnicode_AsUTF8AndSize(object, nullptr);
+  return text == nullptr ? "" : text;
+}
+
+/// Whether the streams are such as the interpreter was started with: what it made of those will do.
+bool HasPipes() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    struct stat info{};
+    if (::fstat(fd, &info) != 0 || !S_ISFIFO(info.st_mode)) return false;
+  }
+  return true;
+}
+
+/// Makes of an interpreter that is ready for the usual program one for that of the run.
+bool Adapt(PyObject* adapt, const init::Run& run) {
+  const std::string text = TextOf(run);
+  PyObject* arguments = PyTuple_New(1);
+  PyTuple_SetItem(arguments, 0, PyBytes_FromStringAndSize(text.data(), text.size()));
+  const bool adapted = PyObject_CallObject(adapt, arguments) != nullptr;
+  Py_DecRef(arguments);
+  return adapted;
+}
+
+/// run(rehearse, renew, loaded, executable, program, adapt, exit_code, threads, functions, finish,
+/// ...): called by Python's main() as sys.excepthook, so that there is no frame below the
+/// program's. These are callables for what python does before and after a program, and what it is
+/// ready for; see languages/python.toml.
 PyObject* RunProgram(PyObject*, PyObject* given) {
-  enum Index { kBegin, kExitCode, kThreads, kFunctions, kFinish };
+  enum Index {
+    kRehearse,
+    kRenew,
+    kLoaded,
+    kExecutable,
+    kProgram,
+    kAdapt,
+    kExitCode,
+    kThreads,
+    kFunctions,
+    kFinish
+  };
   const auto argument = [&](Index index) { return PyTuple_GetItem(given, index); };
-  PyObject* text = PyObject_CallObject(argument(kBegin), nullptr);
-  const char* path = text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
-  FILE* file = path == nullptr ? nullptr : std::fopen(path, "rbe");
+  ForgetFailure();
+  PyOS_BeforeFork();
+  BecomeGuest();
+  PyOS_AfterFork_Child();
+  Call(argument(kRehearse), nullptr);
+  const init::Run& run = TakeRun();
   // Whatever is wrong, it is nothing that the program has done.
-  if (file == nullptr) StartCold();
+  const bool is_script = run.argv.size() > 1 && run.argv[1].ends_with(".py");
+  if (!is_script || IsShadowed(run.argv[1], Text(argument(kLoaded)))) StartCold();
+  const char* path = run.argv[1].c_str();
+  FILE* file = std::fopen(path, "rbe");
+  if (file == nullptr || PyObject_CallObject(argument(kRenew), nullptr) == nullptr) StartCold();
+  const bool is_usual = run.argv.size() == 2 && run.argv[0] == Text(argument(kExecutable)) &&
+                        run.argv[1] == Text(argument(kProgram)) && has_first_environment &&
+                        HasPipes();
+  if (!is_usual && !Adapt(argument(kAdapt), run)) StartCold();
   ForgetDepth();
   End end;
   PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));
@@ -139,10 +199,12 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
 
 }  // namespace
 
-void OfferToPython() {
-  if (PyCFunction_NewEx == nullptr || PyRun_FileExFlags == nullptr) return;
+pid_t OfferToPython() {
+  constexpr pid_t kNobody = 1;
+  if (PyCFunction_NewEx == nullptr || PyRun_FileExFlags == nullptr) return 0;
   static PyMethodDef method = {"run", RunProgram, kVariableArguments, nullptr};
   PySys_SetObject("_polybox_run", PyCFunction_NewEx(&method, nullptr, nullptr));
+  return kNobody;
 }
 
 }  // namespace polybox::jail::warm

@@ -4,7 +4,8 @@
 // few lines in its own language (`warm.program` in a language file):
 //
 //   fork()    in a zygote: returns 0 in a process of its own for every pod that asks for one, which
-//             is in the pod's namespaces and cgroups and has no rights; never returns in the zygote
+//             is in the pod's namespaces and cgroups and has no rights; never returns in the
+//             zygote. In Python it only offers a function that does that
 //   read(62)  in such a process, or in one that was started in its pod: waits for the run, takes
 //             streams, directory, limits, arguments, environment and filter; returns a text: the
 //             number of arguments, the arguments, then the variables, each with a 0 byte; once
@@ -22,6 +23,7 @@
 //   fork.cc       how a guest gets into its pod
 //   entry.cc      the program before it is there
 //   arguments.cc  what /proc says about arguments and environment
+//   shadows.cc    what a cold start would find in place of what is loaded already
 //   python.cc     runs a Python program without a frame below it
 #pragma once
 
@@ -44,6 +46,15 @@ enum class State : std::uint8_t {
 };
 
 // library.cc
+/// In a zygote: returns in a process of its own for every pod, which waits for its run.
+void BecomeGuest();
+/// From the run's message to the first instruction of its program, for an interpreter that can go
+/// on with it: one that cannot is replaced by the program. Once.
+const init::Run& TakeRun();
+/// Whether the interpreter has been started with that run's environment: what it knows of it holds.
+inline bool has_first_environment = false;
+/// What read(62) returns.
+std::string TextOf(const init::Run& run);
 /// For an interpreter that finds that it cannot take over a run after all: replaces it by the
 /// program as a cold start has it. One that has taken no run yet ends, of which the server learns
 /// as an end without a start.
@@ -67,11 +78,20 @@ bool CanFollow(const char* path);
 // arguments.cc
 /// While /proc can still be read as one likes: takes note of where things are.
 void RememberMemory();
-/// The process has these from here on, for itself and in /proc. False when there is no room.
-bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env);
+enum class Variables : std::uint8_t { kReplace, kStay };
+/// The process has these from here on, in /proc and for itself, unless its own variables stay.
+/// False when there is no room.
+bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+                  Variables variables);
+
+// shadows.cc
+/// Whether a module beside `program` comes before one of `loaded`: names, each between spaces. So
+/// do packages in the user's home. True as well when that cannot be seen.
+bool IsShadowed(const std::string& program, std::string_view loaded);
 
 // python.cc
-/// In a zygote, with the interpreter at rest: offers it `sys._polybox_run` if it is Python.
-void OfferToPython();
+/// In a zygote: offers the interpreter `sys._polybox_run` if it is Python, which then does all the
+/// rest. The number of a process that is not there; 0 if it is none.
+pid_t OfferToPython();
 
 }  // namespace polybox::jail::warm
