@@ -116,6 +116,7 @@ class SlotInit {
     }
     if (warm_kind_ == WarmKind::kZygote) {
       if (const int error = KeepForZygote()) return StepResult::Failure(Stage::kWarm, error);
+      zygote_.KeepProc();
     }
     if (const int error = DropBoundingSet()) return StepResult::Failure(Stage::kDrop, error);
     // A change of identity has cleared it.

@@ -204,6 +204,8 @@ int KeepForZygote();
 
 class Zygote {
  public:
+  /// Once, while the host's is there: what zygotes want to know of themselves they get from it.
+  void KeepProc();
   /// Between two sessions, and then only: starts it when there is none, and waits until it is
   /// ready. Whether there is one.
   bool Prepare(const WarmCommand& warm, bool between_sessions);
@@ -219,6 +221,7 @@ class Zygote {
   bool Start(const WarmCommand& warm);
   void AwaitReady();
 
+  int proc_ = -1;
   pid_t pid_ = -1;
   int socket_ = -1;
   bool ready_ = false;

@@ -55,12 +55,9 @@ std::size_t Length(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void RememberMemory() {
+void RememberMemory(int stat) {
   char text[1024];
-  const int fd = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  const ssize_t size = ::pread(fd, text, sizeof text - 1, 0);
-  ::close(fd);
+  const ssize_t size = ::pread(stat, text, sizeof text - 1, 0);
   if (size <= 0) return;
   text[size] = '\0';
   // The second field is a name, with whatever is in it, in parentheses.
@@ -72,7 +69,11 @@ void RememberMemory() {
 
 bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env,
                   Variables own) {
-  if (!known) RememberMemory();
+  if (!known) {
+    const int stat = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    RememberMemory(stat);
+    ::close(stat);
+  }
   const std::size_t size = Length(argv) + Length(env) + 1;
   void* area = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (area == MAP_FAILED) return false;

@@ -161,6 +161,12 @@ int ServeForks(pid_t (*fork)()) {
     init::Received received;
     init::Fork request;
     if (!init::Receive(init::kWarmSocket, received)) ::_exit(0);
+    constexpr std::size_t kOfItself = 2;
+    if (init::KindOf(received.bytes) == init::MessageKind::kDone &&
+        received.fds.size() == kOfItself) {
+      RememberMemory(received.fds[0]);
+      UseLargePages(received.fds[1]);
+    }
     if (!init::Decode(received.bytes, request) || received.fds.size() < init::kForkDescriptors) {
       continue;
     }
@@ -171,7 +177,6 @@ int ServeForks(pid_t (*fork)()) {
     RegisterSequences();
     const StepResult entered = EnterPod(request, received.fds);
     const int started = KeepDescriptors(received.fds);
-    RememberMemory();
     init::Send(init::kWarmSocket,
                entered.ok ? init::Encode(init::MessageKind::kDone) : init::Encode(entered.failed));
     if (!entered.ok || started < 0) ::_exit(127);

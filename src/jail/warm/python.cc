@@ -1,9 +1,11 @@
 #include <csignal>
 #include <cstdio>
+#include <poll.h>
 #include <unistd.h>
 
 #include <sys/stat.h>
 
+#include "jail/init/protocol.h"
 #include "jail/warm/warm.h"
 
 // Of Python's C interface as much as is needed, all of it stable since 3.2. Weak: in any other
@@ -43,6 +45,7 @@ POLYBOX_PYTHON void PyOS_BeforeFork();
 POLYBOX_PYTHON void PyOS_AfterFork_Child();
 POLYBOX_PYTHON int Py_EnterRecursiveCall(const char*);
 POLYBOX_PYTHON void Py_LeaveRecursiveCall();
+POLYBOX_PYTHON PyObject _Py_NoneStruct;
 POLYBOX_PYTHON PyObject* PyExc_SystemExit;
 POLYBOX_PYTHON PyObject* PyExc_KeyboardInterrupt;
 #undef POLYBOX_PYTHON
@@ -130,6 +133,10 @@ bool HasPipes() {
   return true;
 }
 
+bool Renew(PyObject* renew) {
+  return renew == &_Py_NoneStruct || PyObject_CallObject(renew, nullptr) != nullptr;
+}
+
 /// Makes of an interpreter that is ready for the usual program one for that of the run.
 bool Adapt(PyObject* adapt, const init::Run& run) {
   const std::string text = TextOf(run);
@@ -138,6 +145,14 @@ bool Adapt(PyObject* adapt, const init::Run& run) {
   const bool adapted = PyObject_CallObject(adapt, arguments) != nullptr;
   Py_DecRef(arguments);
   return adapted;
+}
+
+/// Whether no run comes for a while. Where one follows the other, nobody gains by work that is done
+/// ahead of it.
+bool HasTime() {
+  constexpr int kMilliseconds = 20;
+  pollfd polled = {init::kWarmSocket, POLLIN, 0};
+  return ::poll(&polled, 1, kMilliseconds) == 0;
 }
 
 /// run(rehearse, renew, loaded, executable, program, adapt, exit_code, threads, functions, finish,
@@ -162,14 +177,14 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   PyOS_BeforeFork();
   BecomeGuest();
   PyOS_AfterFork_Child();
-  Call(argument(kRehearse), nullptr);
+  if (HasTime()) Call(argument(kRehearse), nullptr);
   const init::Run& run = TakeRun();
   // Whatever is wrong, it is nothing that the program has done.
   const bool is_script = run.argv.size() > 1 && run.argv[1].ends_with(".py");
   if (!is_script || IsShadowed(run.argv[1], Text(argument(kLoaded)))) StartCold();
   const char* path = run.argv[1].c_str();
   FILE* file = std::fopen(path, "rbe");
-  if (file == nullptr || PyObject_CallObject(argument(kRenew), nullptr) == nullptr) StartCold();
+  if (file == nullptr || !Renew(argument(kRenew))) StartCold();
   const bool is_usual = run.argv.size() == 2 && run.argv[0] == Text(argument(kExecutable)) &&
                         run.argv[1] == Text(argument(kProgram)) && has_first_environment &&
                         HasPipes();

@@ -23,6 +23,7 @@
 //   fork.cc       how a guest gets into its pod
 //   entry.cc      the program before it is there
 //   arguments.cc  what /proc says about arguments and environment
+//   pages.cc      how a zygote has its memory
 //   shadows.cc    what a cold start would find in place of what is loaded already
 //   python.cc     runs a Python program without a frame below it
 #pragma once
@@ -76,13 +77,18 @@ int OpenPlaceholder();
 bool CanFollow(const char* path);
 
 // arguments.cc
-/// While /proc can still be read as one likes: takes note of where things are.
-void RememberMemory();
+/// Takes note of where things are: `stat` is that of /proc.
+void RememberMemory(int stat);
 enum class Variables : std::uint8_t { kReplace, kStay };
 /// The process has these from here on, in /proc and for itself, unless its own variables stay.
 /// False when there is no room.
 bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::string>& env,
                   Variables variables);
+
+// pages.cc
+/// Of the memory that it has by now as much as is possible becomes large pages: a fork and the end of
+/// what it made are paid for by the page. `maps` is that of /proc.
+void UseLargePages(int maps);
 
 // shadows.cc
 /// Whether a module beside `program` comes before one of `loaded`: names, each between spaces. So
