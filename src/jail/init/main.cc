@@ -1,5 +1,6 @@
 // The slot init: started by the server from a sealed memfd, talks to it over descriptor 3, ends
 // with it.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -128,18 +129,22 @@ class SlotInit {
     const StepResult root = BuildRoot(setup, received.fds, network_, built);
     if (!root.ok) return root;
     for (const Operation& operation : setup.operations) {
-      if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation, {}});
+      if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation});
     }
     RememberScratch(scratch_);
     return {};
   }
 
-  static StepResult TakeFiles(const Received& received) {
+  StepResult TakeFiles(const Received& received) {
     Files files;
     if (!Decode(received.bytes, files) || received.fds.size() != 1) {
       return StepResult::Failure(Stage::kMessage, EBADMSG);
     }
-    return WriteFiles(files, received.fds[0]);
+    const auto scratch = std::ranges::find(scratch_, files.directory, &Scratch::path);
+    const bool was_untouched = scratch != scratch_.end() && IsUntouched(*scratch);
+    const StepResult written = WriteFiles(files, received.fds[0]);
+    if (written.ok && was_untouched) RememberFilling(*scratch, files.files);
+    return written;
   }
 
   StepResult Wipe() {

@@ -105,21 +105,13 @@ int WriteOne(int directory, const FileHeader& file, int content) {
   return error;
 }
 
-/// The time of the last change, which no guest can set. Whatever a guest does to the directory or
-/// in it moves it.
-timespec ChangeTime(const std::string& path) {
-  struct stat info{};
-  ::stat(path.c_str(), &info);
-  return info.st_ctim;
-}
-
 std::int64_t Nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 /// Whether every change moves the time of the last one. Before Linux 6.13 that is the time of the
 /// clock's last tick, so two changes within a few milliseconds have the same.
-bool EveryChangeShows(const std::string& path) {
+bool DoesEveryChangeShow(const std::string& path) {
   constexpr std::int64_t kShortestTick = 1'000'000;
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return false;
@@ -134,6 +126,20 @@ bool EveryChangeShows(const std::string& path) {
 bool every_change_shows = false;
 
 }  // namespace
+
+timespec ChangeTime(const std::string& path) {
+  struct stat info{};
+  ::stat(path.c_str(), &info);
+  return info.st_ctim;
+}
+
+bool EveryChangeShows() {
+  return every_change_shows;
+}
+
+bool IsUntouched(const Scratch& scratch) {
+  return Nanoseconds(ChangeTime(scratch.path())) == Nanoseconds(scratch.made);
+}
 
 StepResult WriteFiles(const Files& files, int content) {
   const int directory = ::open(files.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -158,8 +164,8 @@ int OpenWorkDirectory(const std::string& directory, const std::string& name) {
 }
 
 void RememberScratch(std::vector<Scratch>& all) {
-  every_change_shows = !all.empty() && EveryChangeShows("/" + all[0].operation.target);
-  for (Scratch& scratch : all) scratch.made = ChangeTime("/" + scratch.operation.target);
+  every_change_shows = !all.empty() && DoesEveryChangeShow(all[0].path());
+  for (Scratch& scratch : all) scratch.made = ChangeTime(scratch.path());
 }
 
 void DistrustNewScratch(std::vector<Scratch>& all) {
@@ -174,9 +180,8 @@ void DistrustNewScratch(std::vector<Scratch>& all) {
 StepResult EmptyScratch(std::vector<Scratch>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Scratch& scratch = all[i];
-    const std::string path = "/" + scratch.operation.target;
-    const timespec now = ChangeTime(path);
-    if (now.tv_sec == scratch.made.tv_sec && now.tv_nsec == scratch.made.tv_nsec) continue;
+    if (IsUntouched(scratch) || TakeFillingAway(scratch)) continue;
+    const std::string path = scratch.path();
     // Thrown away as a whole: how much there is, and how deep, cannot make it slow, and no mode,
     // attribute or counter of the directory carries a word to the next guest.
     if (::umount2(path.c_str(), MNT_DETACH) != 0) {
@@ -201,7 +206,7 @@ StepResult ResizeScratch(std::vector<Scratch>& all, const Resize& size) {
     std::snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu",
                   static_cast<unsigned long long>(operation.bytes),
                   static_cast<unsigned long long>(operation.inodes));
-    const std::string path = "/" + operation.target;
+    const std::string path = all[i].path();
     if (::mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | operation.flags, options) != 0 &&
         errno != EINVAL) {
       return StepResult::Failure(Stage::kWipe, errno, static_cast<int>(i));

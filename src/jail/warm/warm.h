@@ -86,8 +86,8 @@ bool SetArguments(const std::vector<std::string>& argv, const std::vector<std::s
                   Variables variables);
 
 // pages.cc
-/// Of the memory that it has by now as much as is possible becomes large pages: a fork and the end of
-/// what it made are paid for by the page. `maps` is that of /proc.
+/// Of the memory that it has by now as much as is possible becomes large pages: a fork and the end
+/// of what it made are paid for by the page. `maps` is that of /proc.
 void UseLargePages(int maps);
 
 // shadows.cc
