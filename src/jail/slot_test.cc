@@ -265,7 +265,8 @@ TEST_F(FullSlot, OnlyAWorkingDirectoryThatNobodyTouchedOutlivesItsSession) {
   const auto session = [&](const std::string& script) {
     const Status put = slot_->PutFiles({{"program", "text"}, {"output", "", S_IFDIR | 0755}});
     EXPECT_TRUE(put.ok()) << put.error().message();
-    const std::string number = Shell("stat -c %i program; cat program; ls -A . output; " + script).out;
+    const std::string number =
+        Shell("stat -c %i program; cat program; ls -A . output; " + script).out;
     EXPECT_TRUE(slot_->Reset().ok());
     return number;
   };

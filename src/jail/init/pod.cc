@@ -6,6 +6,7 @@
 #include <optional>
 #include <poll.h>
 #include <sched.h>
+#include <span>
 #include <unistd.h>
 #include <utility>
 
@@ -37,8 +38,6 @@ struct Mask {
 constexpr const char* kNoFile = "/.empty";
 constexpr const char* kNoDirectory = "/.kept";
 constexpr Mask kMasked[] = {
-    {"/proc/keys", kNoFile},
-    {"/proc/key-users", kNoFile},
     {"/proc/kallsyms", kNoFile},
     {"/proc/config.gz", kNoFile},
     {"/proc/cmdline", kNoFile},
@@ -49,17 +48,30 @@ constexpr Mask kMasked[] = {
     {"/proc/pressure", kNoDirectory},
     {"/proc/sys/kernel/random/boot_id", kNoFile},
 };
+// The kernel shows the keys of those users that the reader's namespace knows. Where these are ours
+// alone, there are none: guests may not make any.
+constexpr Mask kMaskedWhereUsersAreShared[] = {
+    {"/proc/keys", kNoFile},
+    {"/proc/key-users", kNoFile},
+};
 
 // From here to MakePod() all is raw: a pod's init shares the memory of its slot init.
-int MountProc() {
-  const long mounted =
-      Raw(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
-  if (mounted < 0) return static_cast<int>(-mounted);
-  for (const auto& [path, cover] : kMasked) {
+int Cover(std::span<const Mask> masks) {
+  for (const auto& [path, cover] : masks) {
     const long covered = Raw(SYS_mount, cover, path, nullptr, MS_BIND, nullptr);
     if (covered < 0 && covered != -ENOENT) return static_cast<int>(-covered);
   }
   return 0;
+}
+
+int MountProc() {
+  const long mounted =
+      Raw(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  if (mounted < 0) return static_cast<int>(-mounted);
+  if (const int error = Cover(kMasked)) return error;
+  // Without root of our own, the guest has the uid of whoever started us.
+  const bool shares_users = Raw(SYS_getuid) == guest_ids.uid;
+  return shares_users ? Cover(kMaskedWhereUsersAreShared) : 0;
 }
 
 std::uint64_t Nanoseconds(const timeval& time) {
