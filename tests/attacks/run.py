@@ -137,7 +137,7 @@ def end_session(leader):
 def execute(command, folder, extra=(), timeout=TIMEOUT):
     """Runs it with its output in files, for a pipe would wait for all who hold it."""
     with open(folder / "out", "w+b") as out, open(folder / "err", "w+b") as err:
-        process = subprocess.Popen([str(part) for part in command], env=environment(folder, extra), cwd=folder / "work",
+        process = subprocess.Popen([str(part) for part in command], env=environment(folder, extra), cwd=folder / "place",
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
         try:
             code = process.wait(timeout)
@@ -151,7 +151,7 @@ def execute(command, folder, extra=(), timeout=TIMEOUT):
 def run_script(text, folder):
     """A setup or teardown, on the host: its session, and what it prints, which is the host's word on the attack."""
     with open(folder / "script.out", "w+b") as out:
-        process = subprocess.Popen(["bash", "-c", text], env=environment(folder), cwd=folder / "work",
+        process = subprocess.Popen(["bash", "-c", text], env=environment(folder), cwd=folder / "place",
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                    start_new_session=True)
         try:
@@ -208,10 +208,10 @@ class Place:
     def __enter__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="polybox-attack-"))
         self.path.chmod(0o755)
-        for name in ("work", "cache", "packages", "tmp", "world"):
+        for name in ("place", "cache", "packages", "tmp", "world"):
             (self.path / name).mkdir(mode=0o755)
             os.chown(self.path / name, self.uid, -1)
-        self.program = self.path / "work" / self.attack.get("file", FILE_NAMES[self.attack["language"]])
+        self.program = self.path / "place" / self.attack.get("file", FILE_NAMES[self.attack["language"]])
         self.session = None
         self.program.write_text(self.expand(with_files(self.attack)))
         try:
@@ -308,7 +308,7 @@ def attack_in(grade, attack):
 
 
 def compiled(place):
-    program = place.path / "work" / "attack"
+    program = place.path / "place" / "attack"
     subprocess.run(["gcc", "-std=gnu17", "-O2", "-w", "-o", program, place.program, "-pthread", "-lm"], check=True,
                    timeout=TIMEOUT, capture_output=True)
     return program
@@ -327,7 +327,7 @@ def canary_of(attack):
 def run_before(attack, place, extra):
     """The programs before it, one after the other, bare as well."""
     for number, text in enumerate(attack.get("before", [])):
-        program = place.path / "work" / f"before-{number}"
+        program = place.path / "place" / f"before-{number}"
         program.write_text(place.expand(text))
         execute([*BARE[attack["language"]], program], place.path, extra)
 

@@ -68,7 +68,7 @@ class Server:
             (folder / f"{attack['language']}.toml").write_text(with_installer(attack["language"], attack["packages"]))
             command += ["--languages-dir", str(folder)]
         self.log = open(place.path / "server.log", "w+b")
-        self.process = subprocess.Popen(command, env=environment, cwd=place.path / "work", stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(command, env=environment, cwd=place.path / "place", stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log, start_new_session=True)
 
     def said(self):

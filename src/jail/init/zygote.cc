@@ -40,7 +40,7 @@ void ShowItself(int proc, pid_t pid, int socket) {
 /// three are ends of one pipe, which nobody reads.
 bool TakePipeForStreams() {
   int ends[2];
-  if (::pipe2(ends, O_NONBLOCK) != 0) return false;
+  if (::pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) return false;
   return ::dup2(ends[0], STDIN_FILENO) >= 0 && ::dup2(ends[1], STDOUT_FILENO) >= 0 &&
          ::dup2(ends[1], STDERR_FILENO) >= 0;
 }
