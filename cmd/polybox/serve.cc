@@ -22,6 +22,7 @@
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
+#include "memory.h"
 #include "packages.h"
 #include "preloads.h"
 #include "serving.h"
@@ -223,6 +224,7 @@ Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& c
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.usual_run.output_directory = settings.output_dir;
+  options.on_idle = GiveMemoryBack;
   // Tried one after another, in no place of a client's.
   if (!options.preloads.empty()) options.lanes.push_back({.name = "preload", .queue = 4096});
   options.kept_language = parts.mode.language;
@@ -235,6 +237,7 @@ Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& c
 }
 
 Result<int> Serve(const Context& context) {
+  KeepFreedMemory();
   const Settings& settings = context.config.settings;
   // All three before anything may start threads.
   if (const Status raised = sys::RaiseOpenFiles(); !raised.ok()) {

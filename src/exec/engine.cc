@@ -310,6 +310,7 @@ void Engine::KeepTime(const std::stop_token& stop) {
   MakeKept();
   while (!stop.stop_requested()) {
     std::vector<std::pair<Admission::Id, std::shared_ptr<Job>>> expired;
+    bool idle = false;
     {
       std::unique_lock lock(mutex_);
       const auto check = Clock::now() + kIdleCheck;
@@ -318,6 +319,7 @@ void Engine::KeepTime(const std::stop_token& stop) {
       for (const Admission::Id id : admission_.Expired(Clock::now())) {
         expired.emplace_back(id, jobs_.at(id));
       }
+      idle = jobs_.empty();
     }
     for (const auto& [id, job] : expired) {
       Refusal refusal = Refused(RefusalKind::kQueueTimeout, "waited too long for a free place");
@@ -325,6 +327,7 @@ void Engine::KeepTime(const std::stop_token& stop) {
       Finish(id, job, std::move(refusal), false);
     }
     pool_.DropIdle(options_.idle_time);
+    if (idle && options_.on_idle) options_.on_idle();
   }
 }
 

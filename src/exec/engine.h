@@ -98,6 +98,8 @@ struct EngineOptions {
   SpaceWatch* command_space = nullptr;
   /// Idle slots are given up after this.
   Duration idle_time = std::chrono::minutes(1);
+  /// Called every few seconds while nobody asks for anything, on a thread of the engine.
+  std::function<void()> on_idle = {};
   /// Interpreters are started ahead of their programs.
   bool warm = true;
   /// What they load then, by language id, besides what the language files say.

@@ -1,5 +1,8 @@
 #include "http/json_writer.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "base/printable.h"
@@ -18,23 +21,34 @@ void AppendEscaped(std::string& out, char c) {
   }
 }
 
-/// Of ASCII: what may stand in a string as it is.
-bool IsPlain(char c) {
-  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\' && c != '<' && c != '>' &&
-         c != '&';
+/// Of each byte: whether it is ASCII that may stand in a string as it is.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = true;
+  for (const unsigned char c : {'"', '\\', '<', '>', '&'}) plain[c] = false;
+  return plain;
+}();
+
+/// How many bytes from the first are plain.
+std::size_t PlainLength(std::string_view text) {
+  const auto* end =
+      std::ranges::find_if_not(text, [](char c) { return kPlain[static_cast<unsigned char>(c)]; });
+  return static_cast<std::size_t>(end - text.begin());
 }
 
 void AppendQuoted(std::string& out, std::string_view text) {
+  // Output of programs is large, and has an escape in each line.
+  out.reserve(out.size() + text.size() + text.size() / 16 + 2);
   out += '"';
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t plain = PlainLength(text.substr(at));
+    out.append(text, at, plain);
+    at += plain;
+    if (at == text.size()) break;
     const char c = text[at];
     if (static_cast<unsigned char>(c) < 0x80) {
       ++at;
-      if (IsPlain(c)) {
-        out += c;
-      } else {
-        AppendEscaped(out, c);
-      }
+      AppendEscaped(out, c);
       continue;
     }
     const std::size_t length = Utf8SequenceLength(text.substr(at));

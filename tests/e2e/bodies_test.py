@@ -1,8 +1,12 @@
-"""The memory of request bodies, over HTTP: each contract refuses in its own words, and the times for a request hold."""
+"""The memory of requests and answers, over HTTP: each contract refuses in its own words, and the times for a request hold."""
 import json
+import pathlib
+import re
 import socket
+import threading
 import time
 
+import traces
 from serving import Server, has_serve
 
 
@@ -15,6 +19,12 @@ class Slow:
 
     def close(self):
         self.socket.close()
+
+
+def own_memory(server):
+    """KiB that the server itself holds, without its jails."""
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(r"^RssAnon:\s+(\d+) kB", status, re.MULTILINE)[1])
 
 
 def ask_until_refused(server, path, size):
@@ -62,5 +72,22 @@ if has_serve():
             assert answer["timeout_seconds"] == 7, answer
             answer = server.ask({"path": "/execute", "json": {"code": "1"}}).json()
             assert answer["timeout_seconds"] == 7, answer
+        finally:
+            server.stop()
+
+    def test_memory_of_large_answers_goes_back_when_nobody_asks(box):
+        most = 4096  # KiB, beside what a server that has answered nothing has
+        server = Server([])
+        try:
+            before = own_memory(server)
+            code = "head -c 900000 /dev/zero | tr '\\0' x"
+            large = {"path": "/execute", "json": {"language": "bash", "code": code}}
+            clients = [threading.Thread(target=lambda: [server.ask(large) for _ in range(3)]) for _ in range(6)]
+            for client in clients:
+                client.start()
+            for client in clients:
+                client.join()
+            assert len(server.ask(large).json()["stdout"]) == 900_000
+            traces.await_true(lambda: own_memory(server) <= before + most, "the memory was not given back")
         finally:
             server.stop()
