@@ -279,7 +279,8 @@ TEST_F(FullSlot, OnlyAWorkingDirectoryThatNobodyTouchedOutlivesItsSession) {
   EXPECT_NE(second, third);
   for (const char* touch :
        {"touch x", "touch x; rm x", "touch output/x", "mkdir output/x", "rm program",
-        "mv program x; mv x program", "ln program output/x", "chmod 700 .", "touch -a .",
+        "mv program x; mv x program", "ln program x", "ln program x; rm x", "ln program output/x",
+        "rmdir output", "chmod 700 .", "touch -a .",
         "python3 -c 'import os; os.setxattr(\".\", \"user.x\", b\"y\")'",
         "python3 -c 'import os; os.open(\".\", os.O_TMPFILE | os.O_RDWR)'",
         "python3 -c 'import os; os.open(\"output\", os.O_TMPFILE | os.O_RDWR)'"}) {

@@ -109,37 +109,7 @@ std::int64_t Nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Whether every change moves the time of the last one. Before Linux 6.13 that is the time of the
-/// clock's last tick, so two changes within a few milliseconds have the same.
-bool DoesEveryChangeShow(const std::string& path) {
-  constexpr std::int64_t kShortestTick = 1'000'000;
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0) return false;
-  std::int64_t times[3];
-  for (std::int64_t& time : times) {
-    if (::chmod(path.c_str(), info.st_mode & 07777U) != 0) return false;
-    time = Nanoseconds(ChangeTime(path));
-  }
-  return times[0] < times[1] && times[1] < times[2] && times[2] - times[0] < kShortestTick;
-}
-
-bool every_change_shows = false;
-
 }  // namespace
-
-timespec ChangeTime(const std::string& path) {
-  struct stat info{};
-  ::stat(path.c_str(), &info);
-  return info.st_ctim;
-}
-
-bool EveryChangeShows() {
-  return every_change_shows;
-}
-
-bool IsUntouched(const Scratch& scratch) {
-  return Nanoseconds(ChangeTime(scratch.path())) == Nanoseconds(scratch.made);
-}
 
 StepResult WriteFiles(const Files& files, int content) {
   const int directory = ::open(files.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -164,16 +134,16 @@ int OpenWorkDirectory(const std::string& directory, const std::string& name) {
 }
 
 void RememberScratch(std::vector<Scratch>& all) {
-  every_change_shows = !all.empty() && DoesEveryChangeShow(all[0].path());
-  for (Scratch& scratch : all) scratch.made = ChangeTime(scratch.path());
+  if (!all.empty()) LearnWhetherEveryChangeShows(all[0].path());
+  for (Scratch& scratch : all) scratch.trace = LookAt(scratch.path());
 }
 
 void DistrustNewScratch(std::vector<Scratch>& all) {
-  if (every_change_shows) return;
+  if (EveryChangeShows()) return;
   timespec tick{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &tick);
   for (Scratch& scratch : all) {
-    if (Nanoseconds(scratch.made) >= Nanoseconds(tick)) scratch.made = {};
+    if (Nanoseconds(scratch.trace.changed) >= Nanoseconds(tick)) scratch.trace = {};
   }
 }
 
@@ -190,7 +160,8 @@ StepResult EmptyScratch(std::vector<Scratch>& all) {
     if (const int error = MountTmpfs(scratch.operation, path)) {
       return StepResult::Failure(Stage::kWipe, error, static_cast<int>(i));
     }
-    scratch.made = ChangeTime(path);
+    scratch.trace = LookAt(path);
+    scratch.files.clear();
   }
   return {};
 }

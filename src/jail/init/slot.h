@@ -115,21 +115,20 @@ int ShowTree(const Operation& operation, const Sources& sources, int& shared);
 
 // scratch.cc
 StepResult WriteFiles(const Files& files, int content);
-/// Files of ours in a scratch directory that held nothing else.
-struct Filling {
-  std::vector<FileHeader> files;
-  /// The time of the directory's last change with all of them in it.
+/// What a scratch directory is known by again: see trace.cc. Of a directory that may not be known
+/// again, the number is 0.
+struct Trace {
   timespec changed{};
-  /// The number that an inode of this file system got then.
   ino_t number = 0;
 };
 
-/// A scratch directory, and the time of its last change when it was made; none when that would not
-/// tell.
+/// A scratch directory, empty or with files of ours and nothing else in it, and its trace then.
 struct Scratch {
   Operation operation;
-  timespec made{};
-  Filling filling = {};
+  Trace trace = {};
+  std::vector<FileHeader> files = {};
+  /// Of these in the directory: see filling.cc.
+  std::int64_t last_place = 0;
 
   std::string path() const { return "/" + operation.target; }
 };
@@ -137,12 +136,6 @@ struct Scratch {
 /// The directory `name` below the working directory, or that itself; -1 and errno on failure. No
 /// link is followed.
 int OpenWorkDirectory(const std::string& directory, const std::string& name);
-
-/// The time of the last change of a directory, which no guest can set. Whatever a guest does to it
-/// or in it moves it, if EveryChangeShows().
-timespec ChangeTime(const std::string& path);
-bool EveryChangeShows();
-bool IsUntouched(const Scratch& scratch);
 
 /// After the root is built.
 void RememberScratch(std::vector<Scratch>& all);
@@ -152,12 +145,24 @@ void DistrustNewScratch(std::vector<Scratch>& all);
 /// Directories that were changed since they were made are made anew.
 StepResult EmptyScratch(std::vector<Scratch>& all);
 
+// trace.cc
+/// Once, by a directory that no guest has seen: whether every change of one shows in its time.
+void LearnWhetherEveryChangeShows(const std::string& path);
+bool EveryChangeShows();
+Trace LookAt(const std::string& path);
+/// Whether nothing has happened in the directory since it left that trace, which is then one of
+/// now, or none.
+bool IsAsItWas(const std::string& path, Trace& trace);
+
 // filling.cc
+/// Whether it is empty, with nothing to be told from a new one.
+bool IsUntouched(Scratch& scratch);
 /// After the files were written to a directory that was untouched.
 void RememberFilling(Scratch& scratch, const std::vector<FileHeader>& files);
 /// Takes away the files that were put into it. False when that does not make it as good as new:
 /// then it must be made anew.
 bool TakeFillingAway(Scratch& scratch);
+
 /// Gives the working directory and /tmp another size. What is in them already may be more: then the
 /// size stays.
 StepResult ResizeScratch(std::vector<Scratch>& all, const Resize& size);

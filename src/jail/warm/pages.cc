@@ -45,7 +45,9 @@ Mapping Parse(const char* line) {
 
 void UseLargePages(int maps) {
   const std::string text = ReadAll(maps);
-  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+  std::size_t end_of_line = 0;
+  for (std::size_t at = 0; (end_of_line = text.find('\n', at)) != std::string::npos;
+       at = end_of_line + 1) {
     const Mapping mapping = Parse(text.c_str() + at);
     const std::uint64_t begin = (mapping.begin + kLarge - 1) / kLarge * kLarge;
     const std::uint64_t end = mapping.end / kLarge * kLarge;

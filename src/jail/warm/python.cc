@@ -35,6 +35,8 @@ POLYBOX_PYTHON const char* PyUnicode_AsUTF8AndSize(PyObject*, long*);
 POLYBOX_PYTHON int PyErr_ExceptionMatches(PyObject*);
 POLYBOX_PYTHON void PyErr_PrintEx(int);
 POLYBOX_PYTHON void PyErr_Fetch(PyObject**, PyObject**, PyObject**);
+POLYBOX_PYTHON void PyErr_Restore(PyObject*, PyObject*, PyObject*);
+POLYBOX_PYTHON PyObject* PyObject_GetAttrString(PyObject*, const char*);
 POLYBOX_PYTHON void PyErr_NormalizeException(PyObject**, PyObject**, PyObject**);
 POLYBOX_PYTHON void PyErr_Clear();
 POLYBOX_PYTHON long PyLong_AsLong(PyObject*);
@@ -111,10 +113,30 @@ void ForgetDepth() {
   for (int i = 0; i < limit; ++i) Py_LeaveRecursiveCall();
 }
 
+/// As the interpreter does when a program has run, whatever has become of it.
+void FlushStreams() {
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  for (const char* name : {"stderr", "stdout"}) {
+    PyObject* stream = PySys_GetObject(name);
+    if (stream == nullptr) continue;
+    Py_IncRef(stream);
+    PyObject* flush = PyObject_GetAttrString(stream, "flush");
+    PyObject* flushed = flush == nullptr ? nullptr : PyObject_CallObject(flush, nullptr);
+    PyErr_Clear();
+    for (PyObject* left : {flushed, flush, stream}) {
+      if (left != nullptr) Py_DecRef(left);
+    }
+  }
+  PyErr_Restore(type, value, trace);
+}
+
 /// What main() leaves behind when it calls a hook.
 void ForgetFailure() {
   PySys_SetObject("excepthook", PySys_GetObject("__excepthook__"));
-  for (const char* name : {"last_type", "last_value", "last_traceback"}) {
+  for (const char* name : {"last_type", "last_value", "last_traceback", "last_exc"}) {
     PySys_SetObject(name, nullptr);
   }
 }
@@ -193,9 +215,9 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   End end;
   PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));
   Py_IncRef(globals);
-  if (PyRun_FileExFlags(file, path, kWholeFile, globals, globals, 1, nullptr) == nullptr) {
-    end = Fail(argument(kExitCode));
-  }
+  PyObject* ran = PyRun_FileExFlags(file, path, kWholeFile, globals, globals, 1, nullptr);
+  FlushStreams();
+  if (ran == nullptr) end = Fail(argument(kExitCode));
   // Not ours any longer: what is in it must find its end before we do.
   Py_DecRef(globals);
   Call(argument(kThreads), nullptr);
