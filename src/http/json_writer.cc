@@ -25,7 +25,7 @@ void AppendEscaped(std::string& out, char c) {
 constexpr auto kPlain = [] {
   std::array<bool, 256> plain{};
   for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = true;
-  for (const unsigned char c : {'"', '\\', '<', '>', '&'}) plain[c] = false;
+  for (const char c : std::string_view("\"\\<>&")) plain[static_cast<unsigned char>(c)] = false;
   return plain;
 }();
 
