@@ -25,6 +25,9 @@ POLYBOX_PYTHON PyObject* PySys_GetObject(const char*);
 POLYBOX_PYTHON PyObject* PyBytes_FromStringAndSize(const char*, long);
 POLYBOX_PYTHON PyObject* PyImport_AddModule(const char*);
 POLYBOX_PYTHON PyObject* PyModule_GetDict(PyObject*);
+POLYBOX_PYTHON PyObject* PyImport_GetModuleDict();
+POLYBOX_PYTHON PyObject* PyDict_GetItemString(PyObject*, const char*);
+POLYBOX_PYTHON int PyDict_DelItemString(PyObject*, const char*);
 POLYBOX_PYTHON void Py_IncRef(PyObject*);
 POLYBOX_PYTHON void Py_DecRef(PyObject*);
 POLYBOX_PYTHON PyObject* PyTuple_GetItem(PyObject*, long);
@@ -65,6 +68,7 @@ constexpr int kFailure = 1;
 struct End {
   int code = 0;
   bool interrupted = false;
+  bool asked_for = false;
 };
 
 /// What `step` returns, as a number.
@@ -93,6 +97,7 @@ End Fail(PyObject* exit_code) {
   PyErr_NormalizeException(&type, &value, &trace);
   PyObject* arguments = PyTuple_New(1);
   PyTuple_SetItem(arguments, 0, value);
+  end.asked_for = true;
   end.code = Call(exit_code, arguments);
   // What the program's frames hold must find its end before we do.
   for (PyObject* left : {arguments, type, trace}) {
@@ -111,6 +116,15 @@ void ForgetDepth() {
   PyErr_Clear();
   // Whose limit is another (of C alone, since 3.12) gets all of it back and no more.
   for (int i = 0; i < limit; ++i) Py_LeaveRecursiveCall();
+}
+
+void ForgetFile() {
+  PyObject* main = PyDict_GetItemString(PyImport_GetModuleDict(), "__main__");
+  PyObject* names = main == nullptr ? nullptr : PyModule_GetDict(main);
+  for (const char* name : {"__file__", "__cached__"}) {
+    if (names != nullptr) PyDict_DelItemString(names, name);
+    PyErr_Clear();  // it need not be there
+  }
 }
 
 /// As the interpreter does when a program has run, whatever has become of it.
@@ -220,7 +234,11 @@ PyObject* RunProgram(PyObject*, PyObject* given) {
   if (ran == nullptr) end = Fail(argument(kExitCode));
   // Not ours any longer: what is in it must find its end before we do.
   Py_DecRef(globals);
-  Call(argument(kThreads), nullptr);
+  // Unless it has asked for its end, the program is not a file any longer by now.
+  if (!end.asked_for) ForgetFile();
+  if (PyDict_GetItemString(PyImport_GetModuleDict(), "threading") != nullptr) {
+    Call(argument(kThreads), nullptr);
+  }
   Call(argument(kFunctions), nullptr);
   const int flushed = Call(argument(kFinish), nullptr);
   if (end.interrupted) {
