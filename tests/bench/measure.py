@@ -21,7 +21,7 @@ class Effort:
 
 
 WHOLE = Effort(rounds=5, samples=11, seconds=0.6)
-QUICK = Effort(rounds=3, samples=5, seconds=0.3)
+QUICK = Effort(rounds=3, samples=5, seconds=0.4)
 
 
 class Workers:
