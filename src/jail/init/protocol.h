@@ -27,6 +27,7 @@
 //
 //   pod                                    zygote, an interpreter that has started already
 //                                   ◂─     Done, to the slot init: it is ready to fork
+//   Done + its stat and maps        ─▸     from the slot init: what it looks like in /proc
 //   Fork{cgroups} + namespaces      ─▸     forks the process that waits in the pod
 //
 // The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.

@@ -105,10 +105,6 @@ int WriteOne(int directory, const FileHeader& file, int content) {
   return error;
 }
 
-std::int64_t Nanoseconds(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 }  // namespace
 
 StepResult WriteFiles(const Files& files, int content) {
@@ -139,12 +135,7 @@ void RememberScratch(std::vector<Scratch>& all) {
 }
 
 void DistrustNewScratch(std::vector<Scratch>& all) {
-  if (EveryChangeShows()) return;
-  timespec tick{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &tick);
-  for (Scratch& scratch : all) {
-    if (Nanoseconds(scratch.trace.changed) >= Nanoseconds(tick)) scratch.trace = {};
-  }
+  for (Scratch& scratch : all) Distrust(scratch.trace);
 }
 
 StepResult EmptyScratch(std::vector<Scratch>& all) {

@@ -150,6 +150,8 @@ StepResult EmptyScratch(std::vector<Scratch>& all);
 void LearnWhetherEveryChangeShows(const std::string& path);
 bool EveryChangeShows();
 Trace LookAt(const std::string& path);
+/// Before a guest comes: a trace so recent that a change may not show in its time is none.
+void Distrust(Trace& trace);
 /// Whether nothing has happened in the directory since it left that trace, which is then one of
 /// now, or none.
 bool IsAsItWas(const std::string& path, Trace& trace);

@@ -166,6 +166,7 @@ int ServeForks(pid_t (*fork)()) {
         received.fds.size() == kOfItself) {
       RememberMemory(received.fds[0]);
       UseLargePages(received.fds[1]);
+      continue;
     }
     if (!init::Decode(received.bytes, request) || received.fds.size() < init::kForkDescriptors) {
       continue;
