@@ -1,6 +1,5 @@
 #include "exec/jail_home.h"
 
-#include "jail/seccomp_policy.h"
 #include "sys/cgroup_tree.h"
 
 namespace polybox::exec {
@@ -13,17 +12,13 @@ Result<JailHome> JailHome::Make(jail::Grade grade) {
   if (grade == jail::Grade::kFull) {
     POLYBOX_ASSIGN_OR_RETURN(cgroups, sys::CgroupHome::Make(hierarchies));
   }
-  sys::SeccompProgram program({});
-  if (grade != jail::Grade::kNone) {
-    POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, jail::BuiltinSeccompRules(grade));
-    POLYBOX_ASSIGN_OR_RETURN(program, sys::CompileSeccomp(rules));
-  }
-  return JailHome(grade, std::move(cgroups), std::move(program));
+  POLYBOX_ASSIGN_OR_RETURN(jail::GuestFilter filter, jail::BuiltinGuestFilter(grade));
+  return JailHome(grade, std::move(cgroups), std::move(filter));
 }
 
 Result<jail::Slot> JailHome::MakeSlot(const jail::Spec& spec, unsigned number) const {
   return jail::Slot::Make({.spec = spec,
-                           .seccomp = seccomp_,
+                           .filter = filter_,
                            .cgroups = cgroups_ ? &*cgroups_ : nullptr,
                            .number = number});
 }

@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "jail/grade.h"
+#include "jail/seccomp_policy.h"
 #include "jail/slot.h"
 #include "sys/cgroup.h"
-#include "sys/seccomp.h"
 
 namespace polybox::exec {
 
@@ -23,12 +23,12 @@ class JailHome {
   Result<jail::Slot> MakeSlot(const jail::Spec& spec, unsigned number) const;
 
  private:
-  JailHome(jail::Grade grade, std::optional<sys::CgroupHome> cgroups, sys::SeccompProgram seccomp)
-      : grade_(grade), cgroups_(std::move(cgroups)), seccomp_(std::move(seccomp)) {}
+  JailHome(jail::Grade grade, std::optional<sys::CgroupHome> cgroups, jail::GuestFilter filter)
+      : grade_(grade), cgroups_(std::move(cgroups)), filter_(std::move(filter)) {}
 
   jail::Grade grade_;
   std::optional<sys::CgroupHome> cgroups_;
-  sys::SeccompProgram seccomp_;
+  jail::GuestFilter filter_;
 };
 
 }  // namespace polybox::exec

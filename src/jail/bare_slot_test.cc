@@ -30,11 +30,8 @@ struct Ran {
 };
 
 SlotOptions OptionsFor(Grade grade) {
-  SlotOptions options{.spec = HostSpec(), .seccomp = sys::SeccompProgram({})};
+  SlotOptions options{.spec = HostSpec(), .filter = BuiltinGuestFilter(grade).value()};
   options.spec.grade = grade;
-  if (grade == Grade::kLandlock) {
-    options.seccomp = sys::CompileSeccomp(BuiltinSeccompRules(grade).value()).value();
-  }
   return options;
 }
 

@@ -16,7 +16,8 @@ Setup SampleSetup() {
                               .inodes = 2,
                               .mode = 0755,
                               .is_file = true});
-  setup.seccomp = std::string("\0\1\2", 3);
+  setup.filter_of_slot = "slot";
+  setup.filter_of_guest = std::string("\0\1\2", 3);
   setup.has_root = true;
   setup.bare = {Walls::kLandlock, "/home", 7, true, {{"/usr", 5}, {"tmp", 6}}};
   return setup;
@@ -26,7 +27,8 @@ TEST(Protocol, MessagesAreReadBack) {
   init::Setup setup;
   ASSERT_TRUE(Decode(Encode(SampleSetup()), setup));
   EXPECT_EQ(setup.operations, SampleSetup().operations);
-  EXPECT_EQ(setup.seccomp, SampleSetup().seccomp);
+  EXPECT_EQ(setup.filter_of_slot, SampleSetup().filter_of_slot);
+  EXPECT_EQ(setup.filter_of_guest, SampleSetup().filter_of_guest);
   EXPECT_TRUE(setup.has_root);
   EXPECT_EQ(setup.bare.walls, Walls::kLandlock);
   EXPECT_EQ(setup.bare.home, "/home");

@@ -143,6 +143,20 @@ void ReadNumbers(Reader& reader, Seen& seen) {
   }
 }
 
+/// After all groups.
+void ReadClosedLast(Reader& reader, const Seen& seen, std::vector<sys::SeccompRule>& rules) {
+  std::vector<std::string> calls;
+  reader.Read("closed_last", calls, Need::kOptional, CheckCall);
+  for (const std::string& call : calls) {
+    if (!seen.group_of_call.contains(call)) {
+      reader.Conflict("closed_last", fmt::format("no group names {}", call));
+    }
+  }
+  for (sys::SeccompRule& rule : rules) {
+    rule.closed_last = std::ranges::count(calls, rule.syscall) != 0;
+  }
+}
+
 /// The rules that take the place of others where there are no namespaces.
 void ReadStricter(Reader& reader, const Seen& seen, std::vector<sys::SeccompRule>& out) {
   Seen again;
@@ -171,6 +185,7 @@ void ReadPolicy(Reader& reader, Grade grade, sys::SeccompRules& out) {
   std::vector<sys::SeccompRule> stricter;
   ReadStricter(reader, seen, stricter);
   if (!HasNamespaces(grade)) Replace(stricter, out.rules);
+  ReadClosedLast(reader, seen, out.rules);
   for (const auto& [call, number] : seen.numbers) {
     if (!seen.group_of_call.contains(call)) {
       reader.Conflict("numbers", fmt::format("no group names {}", call));
@@ -196,6 +211,20 @@ Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::s
 Result<sys::SeccompRules> BuiltinSeccompRules(Grade grade) {
   const EmbeddedFile& file = PolicyFiles()[0];
   return ParseSeccompPolicy(file.content, std::string(file.name), grade);
+}
+
+Result<GuestFilter> BuiltinGuestFilter(Grade grade) {
+  GuestFilter filter;
+  if (grade == Grade::kNone) return filter;
+  POLYBOX_ASSIGN_OR_RETURN(const sys::SeccompRules rules, BuiltinSeccompRules(grade));
+  if (HasNamespaces(grade)) {
+    const auto [first, last] = sys::Split(rules);
+    POLYBOX_ASSIGN_OR_RETURN(filter.of_slot, sys::CompileSeccomp(first));
+    POLYBOX_ASSIGN_OR_RETURN(filter.of_guest, sys::CompileSeccomp(last));
+  } else {
+    POLYBOX_ASSIGN_OR_RETURN(filter.of_guest, sys::CompileSeccomp(rules));
+  }
+  return filter;
 }
 
 }  // namespace polybox::jail

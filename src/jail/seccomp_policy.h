@@ -22,4 +22,14 @@ Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::s
 /// The policy that every guest of this grade runs under; guests of kNone run under none.
 Result<sys::SeccompRules> BuiltinSeccompRules(Grade grade = Grade::kFull);
 
+/// That policy as a slot needs it. The kernel translates a filter anew for every process that asks
+/// for one, and what a process has its children get for nothing: so most of it is on the slot's
+/// init, and guests ask for the rest.
+struct GuestFilter {
+  /// None in grades where the slot's init makes calls that no guest may.
+  sys::SeccompProgram of_slot{{}};
+  sys::SeccompProgram of_guest{{}};
+};
+Result<GuestFilter> BuiltinGuestFilter(Grade grade = Grade::kFull);
+
 }  // namespace polybox::jail

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <sched.h>
 #include <seccomp.h>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -294,6 +298,7 @@ TEST(SeccompPolicy, MistakesAreNamedWithFileAndLine) {
       {good + start + "0\ncompare = \"equals\"\n", "expected at least one"},
       {good + start + "0\ncompare = \"equals\"\nvalues = [{name=\"x\", value=-1}]\n", "0 to"},
       {"numbers = [{call = \"write\", number = 500}]\n" + good, "no group names write"},
+      {"closed_last = [\"write\"]\n" + good, "no group names write"},
       {"numbers = [{call = \"read\", number = 5}]\n" + good, "from 424"},
   };
   for (const auto& [text, expected] : rows) {
@@ -339,6 +344,92 @@ calls = ["write"]
   ASSERT_FALSE(rules.ok());
   EXPECT_NE(rules.error().message().find("no other group names write"), std::string::npos)
       << rules.error().message();
+}
+
+/// What the program answers, as the kernel would run it.
+std::uint32_t Answer(const sys::SeccompProgram& program, const seccomp_data& call) {
+  std::uint32_t accumulator = 0;
+  for (const sock_filter* at = program.instructions().data();; ++at) {
+    switch (at->code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        std::memcpy(&accumulator, reinterpret_cast<const char*>(&call) + at->k, sizeof accumulator);
+        break;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        at += accumulator == at->k ? at->jt : at->jf;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        at += accumulator >= at->k ? at->jt : at->jf;
+        break;
+      case BPF_JMP | BPF_JSET | BPF_K:
+        at += (accumulator & at->k) != 0 ? at->jt : at->jf;
+        break;
+      case BPF_JMP | BPF_JA:
+        at += at->k;
+        break;
+      case BPF_RET | BPF_K:
+        return at->k;
+      default:
+        ADD_FAILURE() << "unknown instruction " << at->code;
+        return 0;
+    }
+  }
+}
+
+/// What a process with both filters gets: the kernel takes the graver answer.
+std::uint32_t Graver(std::uint32_t one, std::uint32_t other) {
+  const auto rank = [](std::uint32_t answer) {
+    return static_cast<std::int32_t>(answer & SECCOMP_RET_ACTION_FULL);
+  };
+  return rank(one) < rank(other) ? one : other;
+}
+
+/// Calls that look at every value of the policy in every argument.
+std::vector<seccomp_data> ManyCalls() {
+  std::set<std::uint64_t> values = {0, 1, ~0ULL};
+  for (const SeccompRule& rule : Rules().rules) {
+    for (const sys::SeccompCase& one : rule.cases) {
+      values.insert(one.values.begin(), one.values.end());
+    }
+  }
+  std::vector<seccomp_data> calls;
+  for (const std::uint32_t arch : {::seccomp_arch_native(), 0U, std::uint32_t{AUDIT_ARCH_I386}}) {
+    for (int number = -1; number < 600; ++number) {
+      for (const int kind : {number, number | 0x40000000}) {
+        for (std::size_t i = 0; i < 6; ++i) {
+          for (const std::uint64_t value : values) {
+            calls.push_back({kind, arch, 0, {}});
+            calls.back().args[i] = value;
+          }
+        }
+      }
+    }
+  }
+  return calls;
+}
+
+TEST(SeccompPolicy, TheTwoPartsOfAFilterDecideAsTheWhole) {
+  const sys::SeccompProgram whole = sys::CompileSeccomp(Rules()).value();
+  const GuestFilter parts = BuiltinGuestFilter().value();
+  EXPECT_LT(parts.of_guest.instructions().size(), whole.instructions().size() / 3);
+  for (const seccomp_data& call : ManyCalls()) {
+    const std::uint32_t both = Graver(Answer(parts.of_guest, call), Answer(parts.of_slot, call));
+    ASSERT_EQ(both, Answer(whole, call)) << call.nr << " on " << call.arch;
+  }
+}
+
+TEST(SeccompPolicy, WhatIsClosedLastIsOpenBefore) {
+  const GuestFilter parts = BuiltinGuestFilter().value();
+  for (const long number : {SYS_mount, SYS_umount2, SYS_unshare, SYS_setns, SYS_seccomp}) {
+    const seccomp_data call = {static_cast<int>(number), ::seccomp_arch_native(), 0, {}};
+    EXPECT_EQ(Answer(parts.of_slot, call), SECCOMP_RET_ALLOW) << number;
+    EXPECT_EQ(Answer(parts.of_guest, call), SECCOMP_RET_KILL_PROCESS) << number;
+  }
+}
+
+TEST(SeccompPolicy, WithoutNamespacesGuestsGetTheWholeFilterAtOnce) {
+  EXPECT_TRUE(BuiltinGuestFilter(Grade::kLandlock)->of_slot.instructions().empty());
+  EXPECT_FALSE(BuiltinGuestFilter(Grade::kLandlock)->of_guest.instructions().empty());
+  EXPECT_TRUE(BuiltinGuestFilter(Grade::kNone)->of_guest.instructions().empty());
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ std::string Sentence(const init::Failed& failed, const std::string& step) {
   return fmt::format("{}: {}", what, std::generic_category().message(failed.error));
 }
 
+std::string TextOf(const sys::SeccompProgram& filter) {
+  const auto instructions = filter.instructions();
+  return {reinterpret_cast<const char*>(instructions.data()), instructions.size_bytes()};
+}
+
 Outcome FromEnded(const init::Ended& ended) {
   Outcome outcome;
   outcome.end = WIFSIGNALED(ended.status) ? End::kSignalled : End::kExited;
@@ -86,7 +91,7 @@ Slot::Slot(Slot&& other) noexcept
       shares_uid_(other.shares_uid_),
       steps_(std::move(other.steps_)),
       shared_(std::move(other.shared_)),
-      seccomp_(std::move(other.seccomp_)),
+      filter_(std::move(other.filter_)),
       disk_(other.disk_),
       inodes_(other.inodes_),
       limits_(other.limits_),
@@ -156,13 +161,12 @@ Status Slot::SetUp(const SlotOptions& options) {
   std::vector<int> trees;
   for (const UniqueFd& tree : prepared.trees) trees.push_back(tree.get());
   for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
-  const auto filter = options.seccomp.instructions();
   setup.operations = plan.operations;
   setup.bare.rules = plan.rules;
-  setup.seccomp.assign(reinterpret_cast<const char*>(filter.data()), filter.size_bytes());
+  setup.filter_of_slot = TextOf(options.filter.of_slot);
+  setup.filter_of_guest = filter_ = TextOf(options.filter.of_guest);
   setup.fail_at = options.fail_at;
   setup.warm = options.spec.warm.start;
-  seccomp_ = setup.seccomp;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))
     return Error::FromErrno("send the plan");
   POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
@@ -448,7 +452,7 @@ Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
                          .directory = request.directory,
                          .limits = ResourceLimits(counted, cgroup_.has_value()),
                          .warm = request.warm && live_->warm,
-                         .seccomp = live_->warm ? seccomp_ : ""};
+                         .filter = live_->warm ? filter_ : ""};
   const WatchLimits limits = {.wall_time = request.limits.wall_time,
                               .cpu_time = request.limits.cpu_time,
                               .cpu_per_second = request.limits.cpu_per_second};

@@ -17,10 +17,10 @@
 #include "jail/init/protocol.h"
 #include "jail/outcome.h"
 #include "jail/scratch_home.h"
+#include "jail/seccomp_policy.h"
 #include "jail/spec.h"
 #include "jail/watch.h"
 #include "sys/cgroup.h"
-#include "sys/seccomp.h"
 
 namespace polybox::jail {
 
@@ -75,7 +75,7 @@ struct InputFile {
 
 struct SlotOptions {
   Spec spec;
-  sys::SeccompProgram seccomp;
+  GuestFilter filter;
   /// Where the slot's cgroup is made; null in grades without cgroups. Must outlive the slot.
   const sys::CgroupHome* cgroups = nullptr;
   /// Distinguishes the slots of this process; it decides the host uid of the guests.
@@ -200,7 +200,7 @@ class Slot {
   std::vector<std::string> steps_;
   std::vector<std::string> shared_;
   /// What warm guests get with their program.
-  std::string seccomp_;
+  std::string filter_;
   /// The present size of the scratch space.
   Bytes disk_;
   std::int64_t inodes_ = 0;

@@ -57,7 +57,7 @@ class FullSlot : public ::testing::Test {
 
   SlotOptions Options() const {
     return {.spec = HostSpec(),
-            .seccomp = sys::CompileSeccomp(BuiltinSeccompRules().value()).value(),
+            .filter = BuiltinGuestFilter().value(),
             .cgroups = &*home_,
             .number = 0,
             .fail_at = -1};
@@ -300,6 +300,29 @@ TEST_F(FullSlot, OnlyAWorkingDirectoryThatNobodyTouchedOutlivesItsSession) {
   const std::string after = session("stat -c '%a %y' output");
   EXPECT_NE(after.find("text"), std::string::npos) << after;
   EXPECT_EQ(after.find("2001"), std::string::npos) << after;
+}
+
+// Whoever makes an object of a kind first gets the same identifier for it, whatever came before.
+TEST_F(FullSlot, NothingIsLeftOfSystemVObjects) {
+  const std::pair<const char*, const char*> commands[] = {
+      {"ipcmk -M 4096", "ipcrm -m"}, {"ipcmk -S 1", "ipcrm -s"}, {"ipcmk -Q", "ipcrm -q"}};
+  for (const auto& [make, remove] : commands) {
+    const std::string first = Shell(make).out;
+    EXPECT_NE(first.find("id: "), std::string::npos) << first;
+    EXPECT_EQ(Shell(make).out, first) << "one was left";
+    Shell(std::string(remove) + " $(" + make + " | sed 's/.*: //')");
+    EXPECT_EQ(Shell(make).out, first) << "one was removed";
+  }
+  EXPECT_EQ(Shell("tail -qn +2 /proc/sysvipc/*").out, "");
+}
+
+TEST_F(FullSlot, AnIpcNamespaceStaysWhereNothingWasMade) {
+  if (!std::filesystem::exists("/proc/sys/kernel/shm_next_id"))
+    GTEST_SKIP() << "no CONFIG_CHECKPOINT_RESTORE";
+  const std::string first = Shell("readlink /proc/self/ns/ipc").out;
+  EXPECT_EQ(Shell("ipcs > /dev/null; readlink /proc/self/ns/ipc").out, first);
+  EXPECT_EQ(Shell("ipcmk -S 1 > /dev/null; readlink /proc/self/ns/ipc").out, first);
+  EXPECT_NE(Shell("readlink /proc/self/ns/ipc").out, first);
 }
 
 TEST_F(FullSlot, TheIdMapsOfTheSlotCannotBeWrittenByAGuest) {

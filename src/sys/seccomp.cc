@@ -206,6 +206,18 @@ class Assembler {
 
 }  // namespace
 
+SeccompParts Split(const SeccompRules& rules) {
+  constexpr SeccompVerdict kAllow = {SeccompAction::kAllow, 0};
+  SeccompParts parts = {rules, {kAllow, {}}};
+  for (SeccompRule& rule : parts.first.rules) {
+    if (!rule.closed_last) continue;
+    parts.last.rules.push_back(rule);
+    rule.verdict = kAllow;
+    rule.cases.clear();
+  }
+  return parts;
+}
+
 Result<SeccompProgram> CompileSeccomp(const SeccompRules& rules) {
   constexpr std::string_view kIntent = "compile the seccomp filter";
   Result<RulesByNumber> numbered = Number(rules);

@@ -52,6 +52,8 @@ struct SeccompRule {
   /// Holds when none of `cases` does; the first that fits wins.
   SeccompVerdict verdict;
   std::vector<SeccompCase> cases;
+  /// See Split().
+  bool closed_last = false;
 };
 
 struct SeccompRules {
@@ -59,6 +61,15 @@ struct SeccompRules {
   SeccompVerdict otherwise{SeccompAction::kErrno, ENOSYS};
   std::vector<SeccompRule> rules;
 };
+
+/// One filter as two that decide as it does when a process has both.
+struct SeccompParts {
+  /// For who still has to make the calls that are `closed_last`: allows them whatever their rules.
+  SeccompRules first;
+  /// Their rules, and nothing else.
+  SeccompRules last;
+};
+SeccompParts Split(const SeccompRules& rules);
 
 /// A filter for the architecture polybox was built for. Immutable.
 class SeccompProgram {

@@ -46,13 +46,12 @@ T OrFail(Result<T> result) {
 
 struct Bench {
   sys::CgroupHome home = OrFail(sys::CgroupHome::Make(sys::ReadCgroups()));
-  sys::SeccompProgram seccomp = OrFail(sys::CompileSeccomp(OrFail(BuiltinSeccompRules())));
+  GuestFilter filter = OrFail(BuiltinGuestFilter());
   Spec spec = HostSpec();
   UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
 
   Slot Make(unsigned number) const {
-    return OrFail(
-        Slot::Make({.spec = spec, .seccomp = seccomp, .cgroups = &home, .number = number}));
+    return OrFail(Slot::Make({.spec = spec, .filter = filter, .cgroups = &home, .number = number}));
   }
 
   void Jailed(Slot& slot) const {

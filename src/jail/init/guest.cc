@@ -80,10 +80,10 @@ StepResult GiveUpRights(const PodOptions& options) {
   return {};
 }
 
-StepResult InstallFilter(const std::string& seccomp) {
+StepResult InstallFilter(const std::string& filter) {
   const sock_fprog program = {
-      static_cast<unsigned short>(seccomp.size() / sizeof(sock_filter)),
-      reinterpret_cast<sock_filter*>(const_cast<char*>(seccomp.data())),
+      static_cast<unsigned short>(filter.size() / sizeof(sock_filter)),
+      reinterpret_cast<sock_filter*>(const_cast<char*>(filter.data())),
   };
   if (program.len == 0) return {};
   // An interpreter that has started ahead has threads.

@@ -107,7 +107,7 @@ class SlotInit {
   StepResult SetUp(const Received& received, Built& built) {
     Setup setup;
     if (!Decode(received.bytes, setup)) return StepResult::Failure(Stage::kMessage, EBADMSG);
-    seccomp_ = setup.seccomp;
+    filter_ = setup.filter_of_guest;
     warm_kind_ = setup.warm.kind;
     warm_.emplace(setup.warm);
     if (setup.bare.walls != Walls::kNamespaces) return bare_.SetUp(setup);
@@ -123,6 +123,7 @@ class SlotInit {
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
+    if (const int error = ipc_.Open()) return StepResult::Failure(Stage::kNamespaces, error);
     // Where guests have our uid, they may not look into us, nor into the pod's init, which shares
     // our memory.
     ::prctl(PR_SET_DUMPABLE, 0);
@@ -132,7 +133,7 @@ class SlotInit {
       if (operation.kind == OperationKind::kTmpfs) scratch_.push_back({operation});
     }
     RememberScratch(scratch_);
-    return {};
+    return InstallFilter(setup.filter_of_slot);
   }
 
   StepResult TakeFiles(const Received& received) {
@@ -169,7 +170,10 @@ class SlotInit {
     }
     EndOfPod();
     DistrustNewScratch(scratch_);
-    const PodOptions cold = {seccomp_, next, received.fds};
+    if (const int error = bare_.exists() ? 0 : ipc_.Renew()) {
+      return Answer(StepResult::Failure(Stage::kPod, error));
+    }
+    const PodOptions cold = {filter_, next, received.fds};
     const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
     StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
     if (!made.ok && options.zygote >= 0) {
@@ -209,7 +213,8 @@ class SlotInit {
   std::vector<Scratch> scratch_;
   BareSlot bare_;
   Network network_;
-  std::string seccomp_;
+  Ipc ipc_;
+  std::string filter_;
   WarmKind warm_kind_ = WarmKind::kNone;
   std::optional<WarmCommand> warm_;
   Zygote zygote_;
@@ -234,7 +239,8 @@ void StartOverInCgroup() {
 /// have.
 int EnterNamespaces() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0) return errno;
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC) != 0)
+    return errno;
   // The server must be able to write our maps.
   return ::prctl(PR_SET_DUMPABLE, 1) == 0 ? 0 : errno;
 }

@@ -338,7 +338,7 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
   stopped = 0;
   int pidfd = -1;
   clone_args args{};
-  args.flags = CLONE_PIDFD | (options.in_namespaces ? CLONE_NEWPID | CLONE_NEWIPC : 0U);
+  args.flags = CLONE_PIDFD | (options.in_namespaces ? CLONE_NEWPID : 0U);
   args.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   args.exit_signal = SIGCHLD;
   PodStart start = {fds.theirs(), fds.warm(), options};

@@ -31,8 +31,9 @@ template <>
 constexpr auto kMembers<WarmStart> = std::tuple(&WarmStart::kind, &WarmStart::argv, &WarmStart::env,
                                                 &WarmStart::entry, &WarmStart::limits);
 template <>
-constexpr auto kMembers<Setup> = std::tuple(&Setup::operations, &Setup::seccomp, &Setup::fail_at,
-                                            &Setup::has_root, &Setup::bare, &Setup::warm);
+constexpr auto kMembers<Setup> =
+    std::tuple(&Setup::operations, &Setup::filter_of_slot, &Setup::filter_of_guest, &Setup::fail_at,
+               &Setup::has_root, &Setup::bare, &Setup::warm);
 template <>
 constexpr auto kMembers<SharedTree> = std::tuple(&SharedTree::index, &SharedTree::error);
 template <>
@@ -54,7 +55,7 @@ constexpr auto kMembers<OpenDirectory> =
     std::tuple(&OpenDirectory::name, &OpenDirectory::after_run);
 template <>
 constexpr auto kMembers<Run> =
-    std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::warm, &Run::seccomp);
+    std::tuple(&Run::argv, &Run::env, &Run::directory, &Run::limits, &Run::warm, &Run::filter);
 template <>
 constexpr auto kMembers<Ended> =
     std::tuple(&Ended::status, &Ended::user_nanoseconds, &Ended::system_nanoseconds,

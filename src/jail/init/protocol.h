@@ -174,8 +174,10 @@ struct WarmStart {
 
 struct Setup {
   std::vector<Operation> operations;
-  /// The filter that every guest gets: an array of sock_filter.
-  std::string seccomp;
+  /// Filters are arrays of sock_filter; an empty one is none. The init's own, which guests inherit.
+  std::string filter_of_slot;
+  /// What every guest gets besides.
+  std::string filter_of_guest;
   /// For tests of what happens then: the operation that fails, -1 for none.
   std::int32_t fail_at = -1;
   /// Whether uid 0 of the namespace is mapped beside the guest's (full), or the guest's alone
@@ -250,8 +252,8 @@ struct Run {
   std::vector<ResourceLimit> limits;
   /// For the interpreter that has started already; otherwise it is replaced by `argv`.
   bool warm = false;
-  /// The filter, for a guest that has none yet.
-  std::string seccomp = {};
+  /// For a guest that has only its slot's yet.
+  std::string filter = {};
 };
 
 /// Relative to the working directory; "" is that itself.

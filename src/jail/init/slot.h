@@ -2,17 +2,18 @@
 // namespaces of one slot and makes one pod after another in it, each for one guest. Nothing of it
 // runs with more rights than the slot's user namespace gives.
 //
-//   root.cc     builds the slot's root file system from the plan
-//   trees.cc    shows parts of the host in it
-//   pod.cc      makes the fresh namespaces of a run ahead of time, and is their PID 1
-//   waiting.cc  is the process that waits in a pod and becomes the guest
-//   guest.cc    what every guest gives up and gets, wherever it comes from
-//   raw.h       how both can share the slot init's memory; raw_messages.cc and run_view.cc go with
-//   it zygote.cc   keeps an interpreter that has started already, to fork guests from scratch.cc
-//   writes a run's files and empties the scratch space after it bare_slot.cc, landlock.cc,
-//   end_tree.cc   the same for slots without namespaces network.cc  gives the next session a
-//   network namespace without a history egress.cc   opens the door to the egress proxy in it
-//   main.cc     answers the server
+//  - root.cc builds the slot's root file system from the plan
+//  - trees.cc shows parts of the host in it
+//  - pod.cc makes the fresh namespaces of a run ahead of time, and is their PID 1
+//  - waiting.cc is the process that waits in a pod and becomes the guest
+//  - guest.cc is what every guest gives up and gets, wherever it comes from
+//  - raw.h is how both can share the slot init's memory; raw_messages.cc and run_view.cc go with it
+//  - zygote.cc keeps an interpreter that has started already, to fork guests from
+//  - scratch.cc, filling.cc and trace.cc write a run's files and empty the scratch space after it
+//  - network.cc and ipc.cc see that the next one finds namespaces without a history
+//  - egress.cc opens the door to the egress proxy
+//  - bare_slot.cc, landlock.cc and end_tree.cc are the same for slots without namespaces
+//  - main.cc answers the server
 #pragma once
 
 #include <ctime>
@@ -72,6 +73,24 @@ class Network {
   std::string unused_;
   bool has_egress_ = false;
   int listener_ = -1;
+};
+
+// ipc.cc
+/// Of System V objects.
+class Ipc {
+ public:
+  /// While /proc is still the host's.
+  int Open();
+  /// Between two runs: a new namespace if anything was made in the old one. 0 or errno.
+  int Renew();
+
+ private:
+  void Look();
+  bool IsUnused() const;
+
+  int directory_ = -1;
+  /// Files of the present namespace, one for each kind of object.
+  std::vector<int> choices_;
 };
 
 // egress.cc
@@ -185,7 +204,8 @@ struct WarmCommand {
 
 /// What a pod is made with. The cgroup files are those of a NextPod message, borrowed.
 struct PodOptions {
-  const std::string& seccomp;
+  /// Its last part.
+  const std::string& filter;
   const NextPod& next;
   const std::vector<int>& cgroups;
   bool in_namespaces = true;
@@ -219,7 +239,7 @@ void ForgetRun();
 /// All that needs no knowledge of the program, but for the filter.
 StepResult GiveUpRights(const PodOptions& options);
 /// For all threads of the process; an empty one is none.
-StepResult InstallFilter(const std::string& seccomp);
+StepResult InstallFilter(const std::string& filter);
 StepResult SetLimits(std::span<const ResourceLimit> limits);
 /// The standard streams, the directory and the limits of a run.
 StepResult TakePlace(const char* directory, std::span<const ResourceLimit> limits,
@@ -264,8 +284,7 @@ class Zygote {
 };
 
 // pod.cc
-/// A PID and an IPC namespace with their own init and /proc, and a process that waits for its
-/// program.
+/// A PID namespace with its own init and /proc, and a process that waits for its program.
 struct Pod {
   pid_t pid = -1;
   pid_t guest = -1;

@@ -59,7 +59,7 @@ void WaitAsGuest(int socket, const PodOptions& options, const WarmFds& fds) {
   if (prepared.ok && ahead == nullptr) {
     // Only the socket is left, which an exec closes.
     CloseFrom(socket + 1);
-    prepared = InstallFilter(options.seccomp);
+    prepared = InstallFilter(options.filter);
   }
   SendRaw(socket, prepared.ok ? Encode(MessageKind::kDone) : Encode(prepared.failed));
   constexpr int kNeverStarted = 127;

@@ -141,7 +141,7 @@ const init::Run& TakeRun() {
     GiveUp(placed.failed);
   }
   const bool goes_on = TakeOver(run);
-  if (const init::StepResult filtered = init::InstallFilter(run.seccomp); !filtered.ok) {
+  if (const init::StepResult filtered = init::InstallFilter(run.filter); !filtered.ok) {
     GiveUp(filtered.failed);
   }
   ::close(started_fd);

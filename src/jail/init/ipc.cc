@@ -1,0 +1,67 @@
+// The namespace of System V objects. A new one costs a twelfth of a short run, so one in which
+// nothing was ever made stays for the next.
+//
+// The kernel says whether anything was: the identifier that the next object of a kind gets can be
+// chosen, by those with rights over the namespace, and whoever makes one uses that choice up. Where
+// it cannot (CONFIG_CHECKPOINT_RESTORE), every run gets a new namespace. Queues of the POSIX kind
+// can never be made: RLIMIT_MSGQUEUE.
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <iterator>
+#include <sched.h>
+#include <string_view>
+#include <unistd.h>
+
+#include "jail/init/slot.h"
+
+namespace polybox::jail::init {
+namespace {
+
+constexpr const char* kChoices[] = {"shm_next_id", "sem_next_id", "msg_next_id"};
+// The first one of the second round. What programs make after it begins with the first round, so
+// that what they have removed does not come back under its old name.
+constexpr std::string_view kChosen = "32768\n";
+
+bool Choose(int file) {
+  return ::pwrite(file, kChosen.data(), kChosen.size(), 0) == static_cast<ssize_t>(kChosen.size());
+}
+
+bool IsStillChosen(int file) {
+  char buffer[16];
+  const ssize_t count = ::pread(file, buffer, sizeof buffer, 0);
+  return count > 0 && std::string_view(buffer, static_cast<std::size_t>(count)) == kChosen;
+}
+
+}  // namespace
+
+int Ipc::Open() {
+  directory_ = ::open("/proc/sys/kernel", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory_ < 0) return errno;
+  Look();
+  return 0;
+}
+
+void Ipc::Look() {
+  for (const int fd : choices_) ::close(fd);
+  choices_.clear();
+  for (const char* name : kChoices) {
+    const int fd = ::openat(directory_, name, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return;
+    choices_.push_back(fd);
+    if (!Choose(fd)) return;
+  }
+}
+
+bool Ipc::IsUnused() const {
+  return choices_.size() == std::size(kChoices) && std::ranges::all_of(choices_, IsStillChosen);
+}
+
+int Ipc::Renew() {
+  if (IsUnused()) return 0;
+  if (::unshare(CLONE_NEWIPC) != 0) return errno;
+  Look();
+  return 0;
+}
+
+}  // namespace polybox::jail::init
