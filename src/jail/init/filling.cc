@@ -96,7 +96,8 @@ bool TakeFillingAway(Scratch& scratch) {
   if (directory < 0) return false;
   const bool is_as_new = MakeAsGoodAsNew(directory, files, scratch.last_place);
   ::close(directory);
-  if (is_as_new) scratch.trace = LookAt(scratch.path());
+  constexpr std::size_t kProbe = 1;
+  if (is_as_new) scratch.trace = LookAfter(scratch.path(), scratch.trace, kProbe);
   return is_as_new;
 }
 

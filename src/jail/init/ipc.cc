@@ -60,6 +60,7 @@ bool Ipc::IsUnused() const {
 int Ipc::Renew() {
   if (IsUnused()) return 0;
   if (::unshare(CLONE_NEWIPC) != 0) return errno;
+  ++renewals_;
   Look();
   return 0;
 }

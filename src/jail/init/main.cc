@@ -189,10 +189,14 @@ class SlotInit {
     if (work >= 0) ::close(work);
   }
 
+  /// How often the namespaces that all pods share were replaced.
+  int renewals() const { return network_.renewals() + ipc_.renewals(); }
+
   PodOptions WithWarmStart(PodOptions options) {
     if (warm_kind_ == WarmKind::kPrestart) options.warm = &*warm_;
     if (warm_kind_ == WarmKind::kZygote && zygote_.Prepare(*warm_, options.next.between_sessions)) {
       options.zygote = zygote_.socket();
+      options.zygote_moves = zygote_.MovesTo(renewals());
     }
     return options;
   }

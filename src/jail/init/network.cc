@@ -54,6 +54,7 @@ int Network::Renew() {
   // the last session that may still be open at the proxy.
   if (!has_egress_ && Read() == unused_) return 0;
   if (::unshare(CLONE_NEWNET) != 0) return errno;
+  ++renewals_;
   Look();
   return has_egress_ ? OpenEgress() : 0;
 }

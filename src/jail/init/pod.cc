@@ -195,19 +195,24 @@ int ForkFromZygote(const PodStart& start) {
   std::array<int, kMostDescriptors> fds{};
   fds[kForkSocket] = kSocket;
   fds[kForkPids] = open("/proc/self/ns/pid");
-  fds[kForkIpc] = open("/proc/self/ns/ipc");
-  fds[kForkNet] = open("/proc/self/ns/net");
   fds[kForkStarted] = start.warm.started;
   fds[kForkWord] = start.warm.word;
   fds[kForkRelease] = release[1];
-  const std::vector<int>& cgroups = start.options.cgroups;
-  std::ranges::copy(cgroups, fds.begin() + kForkDescriptors);
-  const NextPod& next = start.options.next;
-  const bool asked = SendRaw(start.options.zygote, Encode(Fork{next.join_count, next.clone_into}),
-                             std::span<const int>(fds).first(kForkDescriptors + cgroups.size()));
-  for (const int fd : {fds[kForkPids], fds[kForkIpc], fds[kForkNet], release[1]}) {
-    Raw(SYS_close, fd);
+  std::size_t count = kForkDescriptors;
+  if (start.options.zygote_moves) {
+    fds[count++] = open("/proc/self/ns/ipc");
+    fds[count++] = open("/proc/self/ns/net");
   }
+  const std::span<const int> namespaces =
+      std::span<const int>(fds).subspan(kForkDescriptors, count - kForkDescriptors);
+  const std::vector<int>& cgroups = start.options.cgroups;
+  std::ranges::copy(cgroups, fds.begin() + count);
+  const NextPod& next = start.options.next;
+  const Fork fork = {next.join_count, next.clone_into, start.options.zygote_moves};
+  const bool asked = SendRaw(start.options.zygote, Encode(fork),
+                             std::span<const int>(fds).first(count + cgroups.size()));
+  for (const int fd : {fds[kForkPids], release[1]}) Raw(SYS_close, fd);
+  for (const int fd : namespaces) Raw(SYS_close, fd);
   // Until the guest is there, and ours to wait for. A zygote that does not answer is given up.
   pollfd closed = {release[0], POLLIN, 0};
   timespec patience = kMostForFork;

@@ -46,7 +46,7 @@ template <>
 constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::clone_into,
                                               &NextPod::warm, &NextPod::between_sessions);
 template <>
-constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into);
+constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into, &Fork::moves);
 template <>
 constexpr auto kMembers<PodReady> =
     std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);

@@ -227,17 +227,17 @@ struct PodReady {
   std::int32_t zygote = 0;
 };
 
-/// Descriptors of the message, in order: those of ForkFd, then the cgroups as in a NextPod message.
+/// Descriptors of the message, in order: those of ForkFd; if the zygote moves, those of the IPC and
+/// the network namespace that it is in from then on; the cgroups as in a NextPod message.
 struct Fork {
   std::uint32_t join_count = 0;
   bool clone_into = false;
+  bool moves = false;
 };
 
 enum ForkFd : std::uint8_t {
   kForkSocket,      ///< The pod's.
   kForkPids,        ///< Its PID namespace.
-  kForkIpc,         ///< Its IPC namespace.
-  kForkNet,         ///< The network namespace of its session, which may not be the zygote's.
   kForkStarted,     ///< An eventfd: the guest has taken its program.
   kForkWord,        ///< Where the guest leaves its last word.
   kForkRelease,     ///< Closed when the guest is there, or will never be.

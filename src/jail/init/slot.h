@@ -63,6 +63,7 @@ class Network {
   /// Between two sessions: a new namespace if the old one was used. One with egress always counts
   /// as used, and the new one has a new listener. 0 or errno.
   int Renew();
+  int renewals() const { return renewals_; }
 
  private:
   void Look();
@@ -73,6 +74,7 @@ class Network {
   std::string unused_;
   bool has_egress_ = false;
   int listener_ = -1;
+  int renewals_ = 0;
 };
 
 // ipc.cc
@@ -83,6 +85,7 @@ class Ipc {
   int Open();
   /// Between two runs: a new namespace if anything was made in the old one. 0 or errno.
   int Renew();
+  int renewals() const { return renewals_; }
 
  private:
   void Look();
@@ -91,6 +94,7 @@ class Ipc {
   int directory_ = -1;
   /// Files of the present namespace, one for each kind of object.
   std::vector<int> choices_;
+  int renewals_ = 0;
 };
 
 // egress.cc
@@ -169,6 +173,9 @@ StepResult EmptyScratch(std::vector<Scratch>& all);
 void LearnWhetherEveryChangeShows(const std::string& path);
 bool EveryChangeShows();
 Trace LookAt(const std::string& path);
+/// The same where just so many inodes were made since `before`, all by us. If that is not so, the
+/// directory is not known again.
+Trace LookAfter(const std::string& path, const Trace& before, std::size_t made);
 /// Before a guest comes: a trace so recent that a change may not show in its time is none.
 void Distrust(Trace& trace);
 /// Whether nothing has happened in the directory since it left that trace, which is then one of
@@ -217,6 +224,8 @@ struct PodOptions {
   const WarmCommand* warm = nullptr;
   /// Borrowed: the way to the zygote that forks the guest; -1 for none.
   int zygote = -1;
+  /// To the namespaces that the pod is in: it is still in those of an earlier one.
+  bool zygote_moves = false;
 };
 
 /// What a warm guest says by itself; none for others. Borrowed.
@@ -261,6 +270,8 @@ class Zygote {
   /// Between two sessions, and then only: starts it when there is none, and waits until it is
   /// ready. Whether there is one.
   bool Prepare(const WarmCommand& warm, bool between_sessions);
+  /// Whether it is in other namespaces than those that were made last; it will be in these.
+  bool MovesTo(int renewals);
   /// Borrowed: where to ask for a guest.
   int socket() const { return socket_; }
   /// -1 when there is none.
@@ -279,6 +290,8 @@ class Zygote {
   bool ready_ = false;
   /// Guests forked so far.
   int forks_ = 0;
+  /// How often namespaces had been replaced when it got into its own; -1 when nobody knows.
+  int namespaces_ = -1;
   /// Starts in a row that came to nothing.
   int failures_ = 0;
 };

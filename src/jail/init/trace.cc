@@ -69,6 +69,10 @@ Trace LookAt(const std::string& path) {
   return {ChangeTime(path), NextNumber(path)};
 }
 
+Trace LookAfter(const std::string& path, const Trace& before, std::size_t made) {
+  return {ChangeTime(path), before.number == 0 ? 0 : before.number + made};
+}
+
 void Distrust(Trace& trace) {
   if (every_change_shows) return;
   timespec tick{};

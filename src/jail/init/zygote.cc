@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 #include <linux/capability.h>
 #include <sys/prctl.h>
@@ -19,7 +20,7 @@ namespace {
 constexpr int kKept[] = {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID};
 
 // Guests of one zygote have the same hash seed and the same addresses: not for too long.
-constexpr int kMostForks = 1024;
+constexpr int kMostForks = 4096;
 // An interpreter that cannot be started ahead is not tried for ever.
 constexpr int kMostFailures = 3;
 constexpr int kMostMilliseconds = 20'000;
@@ -100,6 +101,10 @@ bool Zygote::Prepare(const WarmCommand& warm, bool between_sessions) {
   return ready_;
 }
 
+bool Zygote::MovesTo(int renewals) {
+  return std::exchange(namespaces_, renewals) != renewals;
+}
+
 bool Zygote::Start(const WarmCommand& warm) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
@@ -135,6 +140,7 @@ void Zygote::Stop() {
   socket_ = -1;
   ready_ = false;
   forks_ = 0;
+  namespaces_ = -1;
 }
 
 }  // namespace polybox::jail::init

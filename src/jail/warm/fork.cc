@@ -125,13 +125,22 @@ void RegisterSequences() {
 #endif
 }
 
+/// Where a fork's own descriptors end.
+std::size_t CountOwn(const init::Fork& fork) {
+  constexpr std::size_t kNamespaces = 2;
+  return init::kForkDescriptors + (fork.moves ? kNamespaces : 0);
+}
+
+/// The zygote itself: its guests are born there.
+bool Move(const std::vector<int>& fds) {
+  return ::setns(fds[init::kForkDescriptors], CLONE_NEWIPC) == 0 &&
+         ::setns(fds[init::kForkDescriptors + 1], CLONE_NEWNET) == 0;
+}
+
 /// The guest, from its fork until it waits.
 StepResult EnterPod(const init::Fork& fork, const std::vector<int>& fds) {
-  if (::setns(fds[init::kForkIpc], CLONE_NEWIPC) != 0 ||
-      ::setns(fds[init::kForkNet], CLONE_NEWNET) != 0) {
-    return StepResult::Failure(Stage::kNamespaces, errno);
-  }
-  const std::vector<int> cgroups(fds.begin() + init::kForkDescriptors, fds.end());
+  const std::vector<int> cgroups(fds.begin() + static_cast<std::ptrdiff_t>(CountOwn(fork)),
+                                 fds.end());
   const std::string no_filter;
   init::NextPod next;
   next.join_count = fork.join_count;
@@ -168,9 +177,10 @@ int ServeForks(pid_t (*fork)()) {
       UseLargePages(received.fds[1]);
       continue;
     }
-    if (!init::Decode(received.bytes, request) || received.fds.size() < init::kForkDescriptors) {
+    if (!init::Decode(received.bytes, request) || received.fds.size() < CountOwn(request)) {
       continue;
     }
+    if (request.moves && !Move(received.fds)) continue;
     if (::setns(received.fds[init::kForkPids], CLONE_NEWPID) != 0) continue;
     const int cgroup = request.clone_into ? received.fds.back() : -1;
     // When it fails, the pod sees that there is no guest.
