@@ -161,6 +161,13 @@ class EngineTest : public ::testing::Test {
     return request;
   }
 
+  static Request InPython(std::string code) {
+    Request request = Script(std::move(code));
+    request.language = "python";
+    request.files[0].name = "script.py";
+    return request;
+  }
+
   static Request WithPackages(std::string code, std::string requirement) {
     Request request = Script(std::move(code));
     request.language = "packaged";
@@ -242,9 +249,7 @@ TEST_F(EngineTest, WhoForksAnInterpreterIsNeitherCountedNorSeen) {
       "with lock, lock: print(os.getpid(), os.getppid(), threading.get_native_id())\n";
   int warm = 0;
   for (int i = 0; i < 8; ++i) {
-    Request request = Script(kCode);
-    request.language = "python";
-    request.files[0].name = "script.py";
+    Request request = InPython(kCode);
     if (i == 5) request.files[0].content += "if os.fork() == 0: os._exit(0)\nos.wait()\n";
     const Report report = Run(std::move(request));
     ASSERT_TRUE(report.run.has_value());
@@ -252,6 +257,27 @@ TEST_F(EngineTest, WhoForksAnInterpreterIsNeitherCountedNorSeen) {
     const auto peak = report.run->outcome.processes_peak;
     if (!peak && i == 0) GTEST_SKIP() << "this kernel has no pids.peak";
     EXPECT_EQ(peak, i == 5 ? 2 : 1) << "run " << i << (report.warm ? ", warm" : "");
+    warm += report.warm ? 1 : 0;
+  }
+  EXPECT_GT(warm, 4);
+}
+
+// Each run leaves something in its namespaces: they are replaced, and the zygote must follow.
+TEST_F(EngineTest, ForkedGuestsAreInTheNewNamespacesOfTheirSlot) {
+  Start({.name = "test", .concurrency = 1, .queue = 10});
+  constexpr const char* kCode =
+      "import ctypes, socket\n"
+      "print(len(list(open('/proc/sysvipc/sem'))), ctypes.CDLL(None).semget(0, 1, 0o1600))\n"
+      "print(*[line for line in open('/proc/net/snmp') if line[:3] == 'Ip:'])\n"
+      "try: socket.create_connection(('192.0.2.1', 9))\n"
+      "except OSError as error: print(error.strerror)\n";
+  const std::string first = Run(InPython(kCode)).run.value().out;
+  EXPECT_EQ(first.find("1 "), 0U) << first;
+  EXPECT_NE(first.find("Network is unreachable"), std::string::npos) << first;
+  int warm = 0;
+  for (int i = 0; i < 8; ++i) {
+    const Report report = Run(InPython(kCode));
+    EXPECT_EQ(report.run.value().out, first) << report.run->err;
     warm += report.warm ? 1 : 0;
   }
   EXPECT_GT(warm, 4);

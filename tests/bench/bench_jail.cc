@@ -78,6 +78,19 @@ int SpawnAndWait(const std::vector<std::string>& command) {
   return status;
 }
 
+/// As a shell does it: a copy of this process that becomes the program.
+void ForkAndWait() {
+  char path[] = "/usr/bin/true";
+  char* argv[] = {path, nullptr};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execve(path, argv, environ);
+    ::_exit(127);
+  }
+  int status = -1;
+  if (pid < 0 || ::waitpid(pid, &status, 0) != pid || status != 0) Fail("fork and exec");
+}
+
 void Bare() {
   SpawnAndWait({"/usr/bin/true"});
 }
@@ -221,14 +234,42 @@ double Rate(const std::function<std::function<void()>(unsigned)>& make_worker) {
   return runs;
 }
 
+/// The same for workers that are processes: threads that fork wait for each other.
+double RateOfProcesses(void (*once)()) {
+  int counts[2];
+  if (::pipe2(counts, O_CLOEXEC) != 0) Fail("pipe2");
+  const auto end = Clock::now() + std::chrono::seconds(1);
+  pid_t workers[2];
+  for (pid_t& pid : workers) {
+    pid = ::fork();
+    if (pid < 0) Fail("fork");
+    if (pid > 0) continue;
+    int runs = 0;
+    for (; Clock::now() < end; ++runs) once();
+    ::_exit(::write(counts[1], &runs, sizeof runs) == sizeof runs ? 0 : 1);
+  }
+  ::close(counts[1]);
+  int total = 0;
+  for (const pid_t pid : workers) {
+    int runs = 0;
+    if (::read(counts[0], &runs, sizeof runs) != sizeof runs) Fail("a worker is gone");
+    total += runs;
+    ::waitpid(pid, nullptr, 0);
+  }
+  ::close(counts[0]);
+  return total;
+}
+
 void Throughput(const Bench& bench, int rounds) {
   std::vector<double> bare;
+  std::vector<double> forked;
   std::vector<double> jailed;
   std::vector<Slot> slots;
   slots.push_back(bench.Make(0));
   slots.push_back(bench.Make(1));
   for (int i = 0; i < rounds; ++i) {
     bare.push_back(Rate([](unsigned) { return Bare; }));
+    forked.push_back(RateOfProcesses(ForkAndWait));
     jailed.push_back(Rate([&](unsigned worker) {
       return [&bench, slot = &slots[worker]] {
         bench.Jailed(*slot);
@@ -237,11 +278,13 @@ void Throughput(const Bench& bench, int rounds) {
     }));
   }
   const double bare_rate = Percentile(bare, 0.5);
+  const double forked_rate = Percentile(forked, 0.5);
   const double jailed_rate = Percentile(jailed, 0.5);
   fmt::print("throughput, two workers, median of {} seconds each\n", rounds);
   fmt::print("  {:34} {:7.0f} runs/s\n", "bare posix_spawn", bare_rate);
-  fmt::print("  {:34} {:7.0f} runs/s  {:5.2f} of bare\n", "jailed, two slots", jailed_rate,
-             jailed_rate / bare_rate);
+  fmt::print("  {:34} {:7.0f} runs/s\n", "bare fork and exec", forked_rate);
+  fmt::print("  {:34} {:7.0f} runs/s  {:5.2f} of bare posix_spawn, {:.2f} of fork and exec\n",
+             "jailed, two slots", jailed_rate, jailed_rate / bare_rate, jailed_rate / forked_rate);
 }
 
 /// A line of /proc/PID/status in KiB.
