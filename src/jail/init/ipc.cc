@@ -58,10 +58,12 @@ bool Ipc::IsUnused() const {
 }
 
 int Ipc::Renew() {
-  if (IsUnused()) return 0;
-  if (::unshare(CLONE_NEWIPC) != 0) return errno;
-  ++renewals_;
-  Look();
+  if (may_be_used_ && !IsUnused()) {
+    if (::unshare(CLONE_NEWIPC) != 0) return errno;
+    ++renewals_;
+    Look();
+  }
+  may_be_used_ = false;
   return 0;
 }
 

@@ -151,6 +151,8 @@ class SlotInit {
   StepResult Wipe() {
     EndOfPod();
     if (bare_.exists()) return bare_.Empty();
+    // Here already: what the last session left there counts against it until it is gone.
+    if (const int error = ipc_.Renew()) return StepResult::Failure(Stage::kNamespaces, error);
     const StepResult emptied = EmptyScratch(scratch_);
     if (!emptied.ok) return emptied;
     const int error = network_.Renew();
@@ -170,9 +172,10 @@ class SlotInit {
     }
     EndOfPod();
     DistrustNewScratch(scratch_);
-    if (const int error = bare_.exists() ? 0 : ipc_.Renew()) {
-      return Answer(StepResult::Failure(Stage::kPod, error));
+    if (const int error = ipc_.Renew()) {
+      return Answer(StepResult::Failure(Stage::kNamespaces, error));
     }
+    if (!bare_.exists()) ipc_.Enter();
     const PodOptions cold = {filter_, next, received.fds};
     const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
     StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);

@@ -85,6 +85,8 @@ class Ipc {
   int Open();
   /// Between two runs: a new namespace if anything was made in the old one. 0 or errno.
   int Renew();
+  /// From here on there is a guest in it.
+  void Enter() { may_be_used_ = true; }
   int renewals() const { return renewals_; }
 
  private:
@@ -94,6 +96,7 @@ class Ipc {
   int directory_ = -1;
   /// Files of the present namespace, one for each kind of object.
   std::vector<int> choices_;
+  bool may_be_used_ = false;
   int renewals_ = 0;
 };
 
@@ -211,7 +214,7 @@ struct WarmCommand {
 
 /// What a pod is made with. The cgroup files are those of a NextPod message, borrowed.
 struct PodOptions {
-  /// Its last part.
+  /// The last part of the guest's.
   const std::string& filter;
   const NextPod& next;
   const std::vector<int>& cgroups;
