@@ -316,6 +316,27 @@ TEST_F(FullSlot, NothingIsLeftOfSystemVObjects) {
   EXPECT_EQ(Shell("tail -qn +2 /proc/sysvipc/*").out, "");
 }
 
+TEST_F(FullSlot, WhatIsLeftInSystemVObjectsIsNotTheNextSessions) {
+  const std::string fill = R"(python3 -c '
+import ctypes
+c = ctypes.CDLL(None)
+c.shmat.restype = ctypes.c_void_p
+size = 30 << 20
+ctypes.memset(c.shmat(c.shmget(0, size, 0o1600), None, 0), 1, size)
+for _ in range(8):
+    queue = c.msgget(0, 0o1600)
+    while c.msgsnd(queue, ctypes.create_string_buffer(b"\1" * 4096), 4000, 0o4000) == 0: pass
+print(c.semget(0, 9, 0o1600) >= 0)')";
+  for (int i = 0; i < 5; ++i) {
+    const Ran filled = Shell(fill);
+    ASSERT_EQ(filled.out, "True\n") << filled.err;
+    EXPECT_GT(filled.outcome.memory_peak, Bytes::MiB(30));
+    ASSERT_TRUE(slot_->Reset().ok());
+    EXPECT_LT(Shell("true").outcome.memory_peak, Bytes::MiB(8));
+    ASSERT_TRUE(slot_->Reset().ok());
+  }
+}
+
 TEST_F(FullSlot, AnIpcNamespaceStaysWhereNothingWasMade) {
   if (!std::filesystem::exists("/proc/sys/kernel/shm_next_id"))
     GTEST_SKIP() << "no CONFIG_CHECKPOINT_RESTORE";

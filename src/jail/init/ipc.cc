@@ -13,6 +13,11 @@
 #include <string_view>
 #include <unistd.h>
 
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+
 #include "jail/init/slot.h"
 
 namespace polybox::jail::init {
@@ -31,6 +36,44 @@ bool IsStillChosen(int file) {
   char buffer[16];
   const ssize_t count = ::pread(file, buffer, sizeof buffer, 0);
   return count > 0 && std::string_view(buffer, static_cast<std::size_t>(count)) == kChosen;
+}
+
+/// Removes what `identify` finds at the places up to the last; `remove` gets identifiers.
+template <typename Identify, typename Remove>
+void RemoveUpTo(int last, Identify identify, Remove remove) {
+  for (int place = 0; place <= last; ++place) {
+    const int id = identify(place);
+    if (id >= 0) remove(id);
+  }
+}
+
+/// The kernel frees a namespace when it has time, and until then what is in it counts against the
+/// cgroup of its guests.
+void RemoveAll() {
+  shm_info segments{};
+  RemoveUpTo(
+      ::shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds*>(&segments)),
+      [](int place) {
+        shmid_ds unused{};
+        return ::shmctl(place, SHM_STAT_ANY, &unused);
+      },
+      [](int id) { ::shmctl(id, IPC_RMID, nullptr); });
+  msginfo queues{};
+  RemoveUpTo(
+      ::msgctl(0, MSG_INFO, reinterpret_cast<msqid_ds*>(&queues)),
+      [](int place) {
+        msqid_ds unused{};
+        return ::msgctl(place, MSG_STAT_ANY, &unused);
+      },
+      [](int id) { ::msgctl(id, IPC_RMID, nullptr); });
+  seminfo semaphores{};
+  RemoveUpTo(
+      ::semctl(0, 0, SEM_INFO, &semaphores),
+      [](int place) {
+        semid_ds unused{};
+        return ::semctl(place, 0, SEM_STAT_ANY, &unused);
+      },
+      [](int id) { ::semctl(id, 0, IPC_RMID); });
 }
 
 }  // namespace
@@ -59,6 +102,7 @@ bool Ipc::IsUnused() const {
 
 int Ipc::Renew() {
   if (may_be_used_ && !IsUnused()) {
+    RemoveAll();
     if (::unshare(CLONE_NEWIPC) != 0) return errno;
     ++renewals_;
     Look();
