@@ -337,6 +337,45 @@ print(c.semget(0, 9, 0o1600) >= 0)')";
   }
 }
 
+// Messages that hold each other's sockets outlive their senders until the kernel finds them, the
+// deeper the later, and with them whatever was sent along.
+TEST_F(FullSlot, NothingInFlightReachesTheNextSession) {
+  const std::string leave = R"(python3 -c '
+import fcntl, os, socket
+named = socket.socket(socket.AF_UNIX)
+named.bind("\0left")
+named.listen()
+port = socket.socket()
+port.bind(("0.0.0.0", 5000))
+port.listen()
+memory = os.memfd_create("left")
+os.write(memory, bytes(20 << 20))
+held = [named.detach(), port.detach(), memory]
+for place in ("/", "/tmp", "/sandbox", "/usr"):
+    held.append(os.open(place, os.O_RDONLY))
+    fcntl.flock(held[-1], fcntl.LOCK_EX)
+for _ in range(15):
+    pair = socket.socketpair()
+    socket.send_fds(pair[0], [b"x"], held + [end.fileno() for end in pair])
+    for file in held: os.close(file)
+    held = [end.detach() for end in pair]
+print(True, flush=True)
+os._exit(0)')";
+  const std::string look = R"(
+grep left /proc/net/unix
+grep :1388 /proc/net/tcp
+for place in / /tmp /sandbox /usr; do flock -n $place true || echo $place; done)";
+  for (int i = 0; i < 5; ++i) {
+    const Ran left = Shell(leave);
+    ASSERT_EQ(left.out, "True\n") << left.err;
+    ASSERT_TRUE(slot_->Reset().ok());
+    const Ran found = Shell(look);
+    EXPECT_EQ(found.out, "");
+    EXPECT_LT(found.outcome.memory_peak, Bytes::MiB(8));
+    ASSERT_TRUE(slot_->Reset().ok());
+  }
+}
+
 TEST_F(FullSlot, AnIpcNamespaceStaysWhereNothingWasMade) {
   if (!std::filesystem::exists("/proc/sys/kernel/shm_next_id"))
     GTEST_SKIP() << "no CONFIG_CHECKPOINT_RESTORE";

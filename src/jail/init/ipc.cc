@@ -24,9 +24,9 @@ namespace polybox::jail::init {
 namespace {
 
 constexpr const char* kChoices[] = {"shm_next_id", "sem_next_id", "msg_next_id"};
-// The first one of the second round. What programs make after it begins with the first round, so
+// A first place, of a round that is far away: what programs make after it has others for long, so
 // that what they have removed does not come back under its old name.
-constexpr std::string_view kChosen = "32768\n";
+constexpr std::string_view kChosen = "536870912\n";
 
 bool Choose(int file) {
   return ::pwrite(file, kChosen.data(), kChosen.size(), 0) == static_cast<ssize_t>(kChosen.size());
@@ -78,11 +78,9 @@ void RemoveAll() {
 
 }  // namespace
 
-int Ipc::Open() {
+void Ipc::Open() {
   directory_ = ::open("/proc/sys/kernel", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (directory_ < 0) return errno;
-  Look();
-  return 0;
+  if (directory_ >= 0) Look();
 }
 
 void Ipc::Look() {
@@ -105,7 +103,7 @@ int Ipc::Renew() {
     RemoveAll();
     if (::unshare(CLONE_NEWIPC) != 0) return errno;
     ++renewals_;
-    Look();
+    if (directory_ >= 0) Look();
   }
   may_be_used_ = false;
   return 0;

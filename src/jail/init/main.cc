@@ -74,7 +74,11 @@ class SlotInit {
     return bare_.exists() ? bare_.work_directory() : "/sandbox";
   }
 
-  Ended EndOfPod() { return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_); }
+  Ended EndOfPod() {
+    // The server may still have it.
+    if (pod_.exists()) pod_socket_ = NumberOf(pod_.socket);
+    return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_);
+  }
 
   static void Answer(const StepResult& result) {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
@@ -123,7 +127,7 @@ class SlotInit {
     // A change of identity has cleared it.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
-    if (const int error = ipc_.Open()) return StepResult::Failure(Stage::kNamespaces, error);
+    ipc_.Open();
     // Where guests have our uid, they may not look into us, nor into the pod's init, which shares
     // our memory.
     ::prctl(PR_SET_DUMPABLE, 0);
@@ -148,9 +152,20 @@ class SlotInit {
     return written;
   }
 
+  /// What the last session has in flight it would not let go of by itself.
+  int AwaitItsSockets() {
+    bool waited = false;
+    const auto [one, other] = zygote_.socket_numbers();
+    const int error = AwaitNoSockets(network_.sockets(), {{one, other, pod_socket_}}, waited);
+    // Nothing tells of a lock that was held on them.
+    if (waited) DistrustScratch(scratch_);
+    return error;
+  }
+
   StepResult Wipe() {
     EndOfPod();
     if (bare_.exists()) return bare_.Empty();
+    if (const int error = AwaitItsSockets()) return StepResult::Failure(Stage::kNetwork, error);
     // Here already: what the last session left there counts against it until it is gone.
     if (const int error = ipc_.Renew()) return StepResult::Failure(Stage::kNamespaces, error);
     const StepResult emptied = EmptyScratch(scratch_);
@@ -226,6 +241,8 @@ class SlotInit {
   std::optional<WarmCommand> warm_;
   Zygote zygote_;
   Pod pod_;
+  /// The number of our end of the last pod's.
+  ino_t pod_socket_ = 0;
 };
 
 /// Descriptor 5, if there is one, is the cgroup that we belong in (v2). To be moved there takes the

@@ -138,6 +138,10 @@ void DistrustNewScratch(std::vector<Scratch>& all) {
   for (Scratch& scratch : all) Distrust(scratch.trace);
 }
 
+void DistrustScratch(std::vector<Scratch>& all) {
+  for (Scratch& scratch : all) scratch.trace = {};
+}
+
 StepResult EmptyScratch(std::vector<Scratch>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Scratch& scratch = all[i];

@@ -10,12 +10,13 @@
 //  - raw.h is how both can share the slot init's memory; raw_messages.cc and run_view.cc go with it
 //  - zygote.cc keeps an interpreter that has started already, to fork guests from
 //  - scratch.cc, filling.cc and trace.cc write a run's files and empty the scratch space after it
-//  - network.cc and ipc.cc see that the next one finds namespaces without a history
+//  - network.cc, sockets.cc and ipc.cc see that the next one finds namespaces without a history
 //  - egress.cc opens the door to the egress proxy
 //  - bare_slot.cc, landlock.cc and end_tree.cc are the same for slots without namespaces
 //  - main.cc answers the server
 #pragma once
 
+#include <array>
 #include <ctime>
 #include <span>
 #include <string>
@@ -64,6 +65,8 @@ class Network {
   /// as used, and the new one has a new listener. 0 or errno.
   int Renew();
   int renewals() const { return renewals_; }
+  /// /proc/net/unix of the present namespace, borrowed.
+  int sockets() const { return sockets_; }
 
  private:
   void Look();
@@ -71,18 +74,27 @@ class Network {
 
   int directory_ = -1;
   std::vector<int> counters_;
+  int sockets_ = -1;
   std::string unused_;
   bool has_egress_ = false;
   int listener_ = -1;
   int renewals_ = 0;
 };
 
+// sockets.cc
+/// After a session: waits until no unix socket is left in the network namespace that `sockets`
+/// (/proc/net/unix) shows but those with the numbers `ours`; 0 or errno. `waited` says whether
+/// there was any.
+int AwaitNoSockets(int sockets, std::span<const ino_t> ours, bool& waited);
+/// Of an open file.
+ino_t NumberOf(int fd);
+
 // ipc.cc
 /// Of System V objects.
 class Ipc {
  public:
   /// While /proc is still the host's.
-  int Open();
+  void Open();
   /// Between two runs: a new namespace if anything was made in the old one. 0 or errno.
   int Renew();
   /// From here on there is a guest in it.
@@ -168,6 +180,8 @@ void RememberScratch(std::vector<Scratch>& all);
 /// Before a guest comes: directories made so recently that its changes may not show in their times
 /// will count as changed.
 void DistrustNewScratch(std::vector<Scratch>& all);
+/// Whatever they look like, they will be made anew.
+void DistrustScratch(std::vector<Scratch>& all);
 /// Directories that were changed since they were made are made anew.
 StepResult EmptyScratch(std::vector<Scratch>& all);
 
@@ -277,6 +291,8 @@ class Zygote {
   bool MovesTo(int renewals);
   /// Borrowed: where to ask for a guest.
   int socket() const { return socket_; }
+  /// The numbers of both ends; 0 when there is none.
+  const std::array<ino_t, 2>& socket_numbers() const { return socket_numbers_; }
   /// -1 when there is none.
   pid_t pid() const { return pid_; }
   /// After it did not give one.
@@ -290,6 +306,7 @@ class Zygote {
   int proc_ = -1;
   pid_t pid_ = -1;
   int socket_ = -1;
+  std::array<ino_t, 2> socket_numbers_{};
   bool ready_ = false;
   /// Guests forked so far.
   int forks_ = 0;

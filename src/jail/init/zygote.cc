@@ -108,6 +108,7 @@ bool Zygote::MovesTo(int renewals) {
 bool Zygote::Start(const WarmCommand& warm) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
+  socket_numbers_ = {NumberOf(sockets[0]), NumberOf(sockets[1])};
   pid_ = ::fork();
   if (pid_ == 0) {
     BecomeZygote(sockets[1], warm);
@@ -138,6 +139,7 @@ void Zygote::Stop() {
   if (socket_ >= 0) ::close(socket_);
   pid_ = -1;
   socket_ = -1;
+  socket_numbers_ = {};
   ready_ = false;
   forks_ = 0;
   namespaces_ = -1;
