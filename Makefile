@@ -1,7 +1,7 @@
 # The commands of polybox. `make serve` and `make test` need nothing but Debian 12 with git and make.
 # They install what is missing (tools/setup says what and why), and running them again costs seconds.
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-unit test-asan test-tsan test-cgroup2 fuzz check bench docs install clean
+.PHONY: help serve test test-asan test-tsan test-cgroup2 fuzz check bench docs install clean
 
 CMAKE := cmake
 # A machine of yours may have more cores than memory for them; JOBS=1 make test is gentle.
@@ -12,6 +12,7 @@ BINARY := build/polybox
 help:
 	@echo 'make serve    install what is needed, build, and start polybox'
 	@echo 'make test     install what the tests need, build, and run every test'
+	@echo 'make test-asan, make test-tsan   run the unit tests under the sanitizers'
 	@echo 'make test-cgroup2   run the tests of limits and attacks in a virtual machine with cgroup v2'
 	@echo 'make fuzz     fuzz what reads requests (FUZZ_SECONDS=20 each)'
 	@echo 'make check    format, static analysis and layering of the sources'

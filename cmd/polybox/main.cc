@@ -1,5 +1,8 @@
 // polybox: the program. Reads the command line, brings the settings together and runs one
 // subcommand.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "command.h"
 #include "command_line.h"
 #include "config/load.h"
@@ -49,6 +52,16 @@ int Main(int argc, char** argv, const Terminal& out) {
       {.config = *loaded, .out = out, .err = err, .log = log, .subcommands = subcommands});
 }
 
+/// Where whoever started us has closed one of them, what we open next would be taken for it. To
+/// read from these is to be at the end, to write to them fails as before.
+void FillStandardDescriptors() {
+  int fd = -1;
+  do {
+    fd = ::open("/dev/null", O_RDONLY);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
+
 }  // namespace
 
 Option JsonOption(const std::shared_ptr<bool>& as_json) {
@@ -58,6 +71,7 @@ Option JsonOption(const std::shared_ptr<bool>& as_json) {
 }  // namespace polybox::cmd
 
 int main(int argc, char** argv) {
+  polybox::cmd::FillStandardDescriptors();
   const polybox::cmd::Terminal out(stdout);
   const int code = polybox::cmd::Main(argc, argv, out);
   if (out.Flush()) return code;

@@ -153,6 +153,15 @@ Result<UniqueFd> TakeSignals() {
   return fd;
 }
 
+/// None for "".
+Result<UniqueFd> OpenInput(const std::string& path) {
+  if (path.empty()) return UniqueFd();
+  if (std::filesystem::is_directory(path)) {
+    return Error::FromErrno("--stdin " + path, EISDIR);
+  }
+  return OpenFile(path, O_RDONLY);
+}
+
 /// One `polybox run`, from the chosen language to the report.
 class Session {
  public:
@@ -176,6 +185,8 @@ class Session {
                                  : std::filesystem::path(*flags_.file).filename().string();
     program.files = {{name, std::move(content), 0644}};
     program.args = *flags_.args;
+    // Before the signals are the guest's: a pipe that nobody writes to waits here.
+    POLYBOX_ASSIGN_OR_RETURN(input_, OpenInput(*flags_.input));
     POLYBOX_ASSIGN_OR_RETURN(signals_, TakeSignals());
     POLYBOX_ASSIGN_OR_RETURN(
         egress_, GuestEgressFor(context_.config.settings, grade_,
@@ -270,13 +281,9 @@ class Session {
     limits_ = {request.limits.memory, request.limits.wall_time, output};
     request.warm = exec::TakesOver(installation, request);
     StepReport report;
-    UniqueFd input;
-    if (!flags_.input->empty()) {
-      POLYBOX_ASSIGN_OR_RETURN(input, OpenFile(*flags_.input, O_RDONLY));
-    }
-    const bool from_terminal = !input.valid() && *flags_.file != "-";
+    const bool from_terminal = !input_.valid() && *flags_.file != "-";
     exec::Streams streams;
-    streams.input = input.valid() ? input.get() : from_terminal ? STDIN_FILENO : -1;
+    streams.input = input_.valid() ? input_.get() : from_terminal ? STDIN_FILENO : -1;
     streams.out = SinkFor(STDOUT_FILENO, report.out);
     streams.err = SinkFor(STDERR_FILENO, report.err);
     streams.limit = output;
@@ -303,8 +310,9 @@ class Session {
       context_.out.PrintLine(ReportJson({language.id, grade_, compile, run}));
     } else {
       const std::string reason = jail::Explain(last.outcome, limits_);
+      const std::string step = run ? "" : "while compiling: ";
       const std::string advice = run ? Advice(flags_, last.outcome.end) : "";
-      if (!reason.empty()) context_.err.PrintLine("polybox: " + reason + advice);
+      if (!reason.empty()) context_.err.PrintLine("polybox: " + step + reason + advice);
     }
     return jail::ShellCode(last.outcome);
   }
@@ -313,6 +321,8 @@ class Session {
   const Context& context_;
   Grade grade_;
   Caches caches_;
+  /// Of --stdin.
+  UniqueFd input_;
   UniqueFd signals_;
   std::unique_ptr<exec::GuestEgress> egress_;
   std::optional<exec::JailHome> home_;

@@ -43,7 +43,9 @@ Error ListenError(const std::string& address, const ErrorCode& error) {
           "--runtime-port, --unix-socket; POLYBOX_PORT in the environment)");
     case EACCES:
       return std::move(failure).WithFix(
-          "this user may not listen there; choose a port above 1023 with --listen");
+          address.starts_with('/')
+              ? "this user may not make a file there; choose another place with --unix-socket"
+              : "this user may not listen there; choose a port above 1023 with --listen");
     case EADDRNOTAVAIL:
       return std::move(failure).WithFix(
           "no interface of this machine has that address; choose another with --listen");

@@ -241,3 +241,27 @@ def test_processor_time_of_a_stopped_tree_is_counted_rootless(box):
     run = rootless_report_of(box, f"({spin}) & ({spin}) & sleep 60", "--timeout", "2s")
     assert run["end"] == "timed_out", run
     assert run["cpu_user_ms"] + run["cpu_system_ms"] > 100, run
+
+
+def test_descriptors_that_are_closed_are_not_taken_for_others(box):
+    program = box.write("read.sh", "cat; echo done")
+    closed = {"0": (0, "done\n", ""), "1": (1, "", "polybox: write the output: write: Bad file descriptor\n")}
+    for number, expected in closed.items():
+        done = subprocess.run(["bash", "-c", f'exec {number}>&-; exec "$0" run "$1"', str(box.binary), str(program)],
+                              cwd=box.path, capture_output=True, text=True, timeout=20)
+        assert (done.returncode, done.stdout, done.stderr) == expected, done
+
+
+def test_input_that_never_comes_can_be_given_up(box):
+    program, pipe = box.write("read.sh", "cat"), box.path / "pipe"
+    os.mkfifo(pipe)
+    waiting = subprocess.Popen([str(box.binary), "run", str(program), "--stdin", str(pipe)], cwd=box.path)
+    try:
+        time.sleep(1)  # by then it waits for somebody to write to the pipe
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(timeout=20) == -signal.SIGINT
+    finally:
+        waiting.kill()
+        waiting.wait()
+    done = jailed(box, program, "--stdin", box.path)
+    assert done.returncode != 0 and "Is a directory" in done.stderr, done
