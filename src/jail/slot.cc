@@ -566,6 +566,8 @@ Status Slot::LimitWhoWaits() {
 }
 
 Status Slot::Reset() {
+  // Of a pod that was not used. Sockets that are left then are the last session's.
+  live_->socket.reset();
   if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kWipe))) {
     return Error::FromErrno("ask for a wipe");
   }

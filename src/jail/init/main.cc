@@ -74,11 +74,7 @@ class SlotInit {
     return bare_.exists() ? bare_.work_directory() : "/sandbox";
   }
 
-  Ended EndOfPod() {
-    // The server may still have it.
-    if (pod_.exists()) pod_socket_ = NumberOf(pod_.socket);
-    return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_);
-  }
+  Ended EndOfPod() { return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_); }
 
   static void Answer(const StepResult& result) {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
@@ -155,8 +151,7 @@ class SlotInit {
   /// What the last session has in flight it would not let go of by itself.
   int AwaitItsSockets() {
     bool waited = false;
-    const auto [one, other] = zygote_.socket_numbers();
-    const int error = AwaitNoSockets(network_.sockets(), {{one, other, pod_socket_}}, waited);
+    const int error = network_.sockets().AwaitNone(zygote_.socket_numbers(), waited);
     // Nothing tells of a lock that was held on them.
     if (waited) DistrustScratch(scratch_);
     return error;
@@ -241,8 +236,6 @@ class SlotInit {
   std::optional<WarmCommand> warm_;
   Zygote zygote_;
   Pod pod_;
-  /// The number of our end of the last pod's.
-  ino_t pod_socket_ = 0;
 };
 
 /// Descriptor 5, if there is one, is the cgroup that we belong in (v2). To be moved there takes the

@@ -31,8 +31,7 @@ void Network::Look() {
     if (fd >= 0) counters_.push_back(fd);
   }
   unused_ = Read();
-  if (sockets_ >= 0) ::close(sockets_);
-  sockets_ = ::openat(directory_, "unix", O_RDONLY | O_CLOEXEC);
+  sockets_.Look(directory_);
 }
 
 std::string Network::Read() const {

@@ -50,6 +50,30 @@ struct StepResult {
   }
 };
 
+// sockets.cc
+/// The numbers of both ends of a pair, as /proc/net/unix has them; 0 where there is none.
+using SocketNumbers = std::array<ino_t, 2>;
+SocketNumbers NumbersOf(const int (&sockets)[2]);
+
+/// Those that a session may have left in its network namespace.
+class Sockets {
+ public:
+  /// Of the present namespace; `directory` is /proc/self/net.
+  void Look(int directory);
+  /// After a session: waits until there is no unix socket but `ours`; 0 or errno. `waited` says
+  /// whether there was any.
+  int AwaitNone(const SocketNumbers& ours, bool& waited);
+
+ private:
+  bool HasOthers(const SocketNumbers& ours);
+
+  int list_ = -1;
+  int count_ = -1;
+  /// How many sockets there were, of any kind, when the only unix sockets were these.
+  std::string quiet_count_;
+  SocketNumbers quiet_ours_{};
+};
+
 // network.cc
 /// The counters of a network namespace outlive those who moved them.
 class Network {
@@ -65,8 +89,7 @@ class Network {
   /// as used, and the new one has a new listener. 0 or errno.
   int Renew();
   int renewals() const { return renewals_; }
-  /// /proc/net/unix of the present namespace, borrowed.
-  int sockets() const { return sockets_; }
+  Sockets& sockets() { return sockets_; }
 
  private:
   void Look();
@@ -74,20 +97,12 @@ class Network {
 
   int directory_ = -1;
   std::vector<int> counters_;
-  int sockets_ = -1;
+  Sockets sockets_;
   std::string unused_;
   bool has_egress_ = false;
   int listener_ = -1;
   int renewals_ = 0;
 };
-
-// sockets.cc
-/// After a session: waits until no unix socket is left in the network namespace that `sockets`
-/// (/proc/net/unix) shows but those with the numbers `ours`; 0 or errno. `waited` says whether
-/// there was any.
-int AwaitNoSockets(int sockets, std::span<const ino_t> ours, bool& waited);
-/// Of an open file.
-ino_t NumberOf(int fd);
 
 // ipc.cc
 /// Of System V objects.
@@ -291,8 +306,7 @@ class Zygote {
   bool MovesTo(int renewals);
   /// Borrowed: where to ask for a guest.
   int socket() const { return socket_; }
-  /// The numbers of both ends; 0 when there is none.
-  const std::array<ino_t, 2>& socket_numbers() const { return socket_numbers_; }
+  const SocketNumbers& socket_numbers() const { return socket_numbers_; }
   /// -1 when there is none.
   pid_t pid() const { return pid_; }
   /// After it did not give one.
@@ -306,7 +320,7 @@ class Zygote {
   int proc_ = -1;
   pid_t pid_ = -1;
   int socket_ = -1;
-  std::array<ino_t, 2> socket_numbers_{};
+  SocketNumbers socket_numbers_{};
   bool ready_ = false;
   /// Guests forked so far.
   int forks_ = 0;

@@ -1,12 +1,13 @@
 // Sockets that were sent and never received hold each other, and whatever else was sent with them:
 // files with their locks and memory. They outlive all who had them, until the kernel's collector
 // comes by, which those who know how can keep busy for a while. Each has a unix socket in it, which
-// the namespace that it was made in lists.
+// the namespace that it was made in lists. The list takes long to read, the number of all sockets
+// does not.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
-#include <span>
+#include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
 
@@ -18,16 +19,21 @@
 namespace polybox::jail::init {
 namespace {
 
-/// A line of /proc/net/unix; 0 when it cannot be told.
+ino_t NumberOf(int fd) {
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+
+/// In a line of /proc/net/unix; 0 when it cannot be told.
 ino_t NumberIn(const char* line) {
   unsigned long number = 0;
   return std::sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &number) == 1 ? number : 0;
 }
 
-bool HasOthers(int sockets, std::span<const ino_t> ours) {
-  // Who has more than fits has others.
-  char text[8192];
-  const ssize_t size = ::pread(sockets, text, sizeof text - 1, 0);
+/// Whether /proc/net/unix lists more than `ours`.
+bool ListsOthers(int list, const SocketNumbers& ours) {
+  char text[8192];  // who has more than fits has others
+  const ssize_t size = ::pread(list, text, sizeof text - 1, 0);
   if (size < 0) return true;
   text[size] = '\0';
   const std::string_view all(text, static_cast<std::size_t>(size));
@@ -40,6 +46,14 @@ bool HasOthers(int sockets, std::span<const ino_t> ours) {
   return false;
 }
 
+/// The first line of /proc/net/sockstat; "" when there is none.
+std::string Count(int count) {
+  char text[256];
+  const ssize_t size = ::pread(count, text, sizeof text, 0);
+  const std::string_view all(text, size < 0 ? 0 : static_cast<std::size_t>(size));
+  return std::string(all.substr(0, all.find('\n')));
+}
+
 /// It comes when a socket is closed while others are in flight.
 void CallCollector() {
   int sockets[2];
@@ -50,19 +64,36 @@ void CallCollector() {
 
 }  // namespace
 
-ino_t NumberOf(int fd) {
-  struct stat info{};
-  return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
+SocketNumbers NumbersOf(const int (&sockets)[2]) {
+  return {NumberOf(sockets[0]), NumberOf(sockets[1])};
 }
 
-int AwaitNoSockets(int sockets, std::span<const ino_t> ours, bool& waited) {
+void Sockets::Look(int directory) {
+  for (const int fd : {list_, count_}) {
+    if (fd >= 0) ::close(fd);
+  }
+  list_ = ::openat(directory, "unix", O_RDONLY | O_CLOEXEC);
+  count_ = ::openat(directory, "sockstat", O_RDONLY | O_CLOEXEC);
+  quiet_count_.clear();
+}
+
+bool Sockets::HasOthers(const SocketNumbers& ours) {
+  const std::string count = Count(count_);
+  if (!count.empty() && count == quiet_count_ && ours == quiet_ours_) return false;
+  if (ListsOthers(list_, ours)) return true;
+  quiet_count_ = count;
+  quiet_ours_ = ours;
+  return false;
+}
+
+int Sockets::AwaitNone(const SocketNumbers& ours, bool& waited) {
   constexpr timespec kPause = {0, 1'000'000};
   constexpr int kMostPauses = 3000;
   // What was sent with the last ones is closed in the same go, but not before them.
   constexpr timespec kRest = {0, 20'000'000};
   waited = false;
   for (int i = 0; i < kMostPauses; ++i) {
-    if (!HasOthers(sockets, ours)) {
+    if (!HasOthers(ours)) {
       if (waited) ::nanosleep(&kRest, nullptr);
       return 0;
     }

@@ -108,7 +108,7 @@ bool Zygote::MovesTo(int renewals) {
 bool Zygote::Start(const WarmCommand& warm) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
-  socket_numbers_ = {NumberOf(sockets[0]), NumberOf(sockets[1])};
+  socket_numbers_ = NumbersOf(sockets);
   pid_ = ::fork();
   if (pid_ == 0) {
     BecomeZygote(sockets[1], warm);
