@@ -57,7 +57,7 @@ int Main(int argc, char** argv, const Terminal& out) {
 void FillStandardDescriptors() {
   int fd = -1;
   do {
-    fd = ::open("/dev/null", O_RDONLY);
+    fd = ::open("/dev/null", O_RDONLY);  // NOLINT(android-cloexec-open): children have them too
   } while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd >= 0) ::close(fd);
 }
