@@ -38,11 +38,6 @@ std::string Sentence(const init::Failed& failed, const std::string& step) {
   return fmt::format("{}: {}", what, std::generic_category().message(failed.error));
 }
 
-std::string TextOf(const sys::SeccompProgram& filter) {
-  const auto instructions = filter.instructions();
-  return {reinterpret_cast<const char*>(instructions.data()), instructions.size_bytes()};
-}
-
 Outcome FromEnded(const init::Ended& ended) {
   Outcome outcome;
   outcome.end = WIFSIGNALED(ended.status) ? End::kSignalled : End::kExited;
@@ -163,8 +158,8 @@ Status Slot::SetUp(const SlotOptions& options) {
   for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
   setup.operations = plan.operations;
   setup.bare.rules = plan.rules;
-  setup.filter_of_slot = TextOf(options.filter.of_slot);
-  setup.filter_of_guest = filter_ = TextOf(options.filter.of_guest);
+  setup.filter_of_slot = options.filter.of_slot.bytes();
+  setup.filter_of_guest = filter_ = options.filter.of_guest.bytes();
   setup.fail_at = options.fail_at;
   setup.warm = options.spec.warm.start;
   if (!init::Send(socket_.get(), init::Encode(setup), trees))

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,11 @@ class SeccompProgram {
       : instructions_(std::move(instructions)) {}
 
   std::span<const sock_filter> instructions() const { return instructions_; }
+  /// The same, for a message.
+  std::string_view bytes() const {
+    return {reinterpret_cast<const char*>(instructions_.data()),
+            instructions_.size() * sizeof(sock_filter)};
+  }
 
  private:
   std::vector<sock_filter> instructions_;

@@ -38,42 +38,39 @@ bool IsStillChosen(int file) {
   return count > 0 && std::string_view(buffer, static_cast<std::size_t>(count)) == kChosen;
 }
 
-/// Removes what `identify` finds at the places up to the last; `remove` gets identifiers.
-template <typename Identify, typename Remove>
-void RemoveUpTo(int last, Identify identify, Remove remove) {
+/// What the kernel says of objects, which nobody here wants to know.
+union Room {
+  shm_info segments;
+  shmid_ds segment;
+  msginfo queues;
+  msqid_ds queue;
+  seminfo sets;
+  semid_ds set;
+};
+
+/// All of one kind. `control` is shmctl() or one of its siblings; `info` makes it tell the last
+/// place in use, `stat` the identifier of what is at a place.
+template <typename Control>
+void RemoveKind(Control control, int info, int stat) {
+  Room room{};
+  const int last = control(0, info, &room);
   for (int place = 0; place <= last; ++place) {
-    const int id = identify(place);
-    if (id >= 0) remove(id);
+    const int id = control(place, stat, &room);
+    if (id >= 0) control(id, IPC_RMID, nullptr);
   }
 }
 
 /// The kernel frees a namespace when it has time, and until then what is in it counts against the
 /// cgroup of its guests.
 void RemoveAll() {
-  shm_info segments{};
-  RemoveUpTo(
-      ::shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds*>(&segments)),
-      [](int place) {
-        shmid_ds unused{};
-        return ::shmctl(place, SHM_STAT_ANY, &unused);
-      },
-      [](int id) { ::shmctl(id, IPC_RMID, nullptr); });
-  msginfo queues{};
-  RemoveUpTo(
-      ::msgctl(0, MSG_INFO, reinterpret_cast<msqid_ds*>(&queues)),
-      [](int place) {
-        msqid_ds unused{};
-        return ::msgctl(place, MSG_STAT_ANY, &unused);
-      },
-      [](int id) { ::msgctl(id, IPC_RMID, nullptr); });
-  seminfo semaphores{};
-  RemoveUpTo(
-      ::semctl(0, 0, SEM_INFO, &semaphores),
-      [](int place) {
-        semid_ds unused{};
-        return ::semctl(place, 0, SEM_STAT_ANY, &unused);
-      },
-      [](int id) { ::semctl(id, 0, IPC_RMID); });
+  RemoveKind([](int id, int command,
+                Room* room) { return ::shmctl(id, command, reinterpret_cast<shmid_ds*>(room)); },
+             SHM_INFO, SHM_STAT_ANY);
+  RemoveKind([](int id, int command,
+                Room* room) { return ::msgctl(id, command, reinterpret_cast<msqid_ds*>(room)); },
+             MSG_INFO, MSG_STAT_ANY);
+  RemoveKind([](int id, int command, Room* room) { return ::semctl(id, 0, command, room); },
+             SEM_INFO, SEM_STAT_ANY);
 }
 
 }  // namespace
