@@ -86,6 +86,7 @@ Ended BareSlot::EndPod(Pod& pod) {
   // A slot whose guests do not end is of no use to anyone; the server makes another.
   if (!EndTree(bare_.uid, ended)) ::_exit(1);
   ::close(pod.pidfd);
+  ::close(pod.control);
   ::close(pod.socket);
   ForgetRun();
   pod = {};

@@ -38,7 +38,7 @@ int BecomeGuest(const PodOptions& options) {
   const auto [uid, gid] = guest_ids;
   // Where the guest's uid is the only one there is, these change nothing and are refused without
   // harm.
-  if (Raw(SYS_getuid) != uid) {
+  if (!SharesUsers()) {
     if (options.closed_trees) {
       // Without it access(2), which gcc asks, would answer as if there were no capability.
       Raw(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
@@ -55,6 +55,10 @@ int BecomeGuest(const PodOptions& options) {
 }
 
 }  // namespace
+
+bool SharesUsers() {
+  return Raw(SYS_getuid) == guest_ids.uid;
+}
 
 StepResult GiveUpRights(const PodOptions& options) {
   constexpr int kUsualMask = 022;

@@ -49,7 +49,7 @@ class SlotInit {
           AnswerWithPod(received);
           break;
         case MessageKind::kReap:
-          Send(kServer, Encode(EndOfPod()));
+          Send(kServer, Encode(EndOfRun()));
           break;
         case MessageKind::kWipe:
           AnswerWipe();
@@ -65,7 +65,7 @@ class SlotInit {
 
  private:
   [[noreturn]] void Leave() {
-    EndOfPod();
+    EndOfRun();
     bare_.Remove();
     ::_exit(0);
   }
@@ -74,7 +74,7 @@ class SlotInit {
     return bare_.exists() ? bare_.work_directory() : "/sandbox";
   }
 
-  Ended EndOfPod() { return bare_.exists() ? bare_.EndPod(pod_) : EndPod(pod_); }
+  Ended EndOfRun() { return bare_.exists() ? bare_.EndPod(pod_) : EndRun(pod_); }
 
   static void Answer(const StepResult& result) {
     Send(kServer, result.ok ? Encode(MessageKind::kDone) : Encode(result.failed));
@@ -151,14 +151,17 @@ class SlotInit {
   /// What the last session has in flight it would not let go of by itself.
   int AwaitItsSockets() {
     bool waited = false;
-    const int error = network_.sockets().AwaitNone(zygote_.socket_numbers(), waited);
-    // Nothing tells of a lock that was held on them.
-    if (waited) DistrustScratch(scratch_);
+    const OwnSockets ours = {zygote_.socket_numbers(), pod_.control_numbers};
+    const int error = network_.sockets().AwaitNone(ours, waited);
+    if (!waited) return error;
+    // Nothing tells of a lock that was held on what is there.
+    DistrustScratch(scratch_);
+    EndPod(pod_);
     return error;
   }
 
   StepResult Wipe() {
-    EndOfPod();
+    EndOfRun();
     if (bare_.exists()) return bare_.Empty();
     if (const int error = AwaitItsSockets()) return StepResult::Failure(Stage::kNetwork, error);
     // Here already: what the last session left there counts against it until it is gone.
@@ -180,13 +183,15 @@ class SlotInit {
     if (!Decode(received.bytes, next) || received.fds.size() != next.join_count + next.clone_into) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    EndOfPod();
+    EndOfRun();
     DistrustNewScratch(scratch_);
     if (const int error = ipc_.Renew()) {
       return Answer(StepResult::Failure(Stage::kNamespaces, error));
     }
     if (!bare_.exists()) ipc_.Enter();
-    const PodOptions cold = {filter_, next, received.fds};
+    if (pod_.namespaces != renewals()) EndPod(pod_);
+    PodOptions cold = {filter_, next, received.fds};
+    cold.zygote_later = warm_kind_ == WarmKind::kZygote;
     const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
     StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
     if (!made.ok && options.zygote >= 0) {
@@ -194,6 +199,7 @@ class SlotInit {
       made = MakePod(cold, pod_);
     }
     if (!made.ok) return Answer(made);
+    pod_.namespaces = renewals();
     const PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
     std::vector<int> fds = {pod_.socket, pod_.pidfd};
     const int work = OpenWorkDirectory(work_directory(), "");
@@ -219,7 +225,7 @@ class SlotInit {
     if (!Decode(received.bytes, asked)) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    if (asked.after_run) EndOfPod();
+    if (asked.after_run) EndOfRun();
     const int directory = OpenWorkDirectory(work_directory(), asked.name);
     if (directory < 0) return Answer(StepResult::Failure(Stage::kOpen, errno));
     Send(kServer, Encode(MessageKind::kDone), {directory});

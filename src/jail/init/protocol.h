@@ -65,6 +65,9 @@ enum class MessageKind : std::uint8_t {
 inline constexpr std::size_t kLargestMessage = 192 * 1024;
 inline constexpr std::size_t kMostDescriptors = 64;
 
+/// The guest's number in its pod: the first after that of its init.
+inline constexpr pid_t kGuestPid = 2;
+
 /// Where guests that may reach someone find the proxy that leads there.
 inline constexpr std::uint16_t kEgressPort = 3128;
 

@@ -17,20 +17,21 @@ bool SendRaw(int socket, std::string_view bytes, std::span<const int> fds) {
   return size == static_cast<long>(bytes.size());
 }
 
-std::size_t ReceiveRaw(int socket, std::span<char> room, std::span<int> fds) {
+std::size_t ReceiveRaw(int socket, std::span<char> room, std::span<int> fds, std::size_t& count) {
   Envelope envelope(room);
   long size = 0;
   do {
     size = Raw(SYS_recvmsg, socket, envelope.header(), MSG_CMSG_CLOEXEC);
   } while (size == -EINTR);
-  bool right = false;
+  count = 0;
   envelope.Open(
       [&](std::span<const int> came) {
-        right = came.size() == fds.size();
-        if (right) std::ranges::copy(came, fds.begin());
+        count = came.size();
+        if (count <= fds.size()) std::ranges::copy(came, fds.begin());
       },
       [](const ucred&) {});
-  const bool whole = size > 0 && right && (envelope.header()->msg_flags & MSG_TRUNC) == 0;
+  const bool whole =
+      size > 0 && count <= fds.size() && (envelope.header()->msg_flags & MSG_TRUNC) == 0;
   return whole && !envelope.is_cut() ? static_cast<std::size_t>(size) : 0;
 }
 

@@ -4,7 +4,8 @@
 //
 //  - root.cc builds the slot's root file system from the plan
 //  - trees.cc shows parts of the host in it
-//  - pod.cc makes the fresh namespaces of a run ahead of time, and is their PID 1
+//  - pod.cc makes the PID namespace of a run ahead of time, or takes one that is as good as new
+//  - pod_init.cc is its PID 1, proc.cc its /proc
 //  - waiting.cc is the process that waits in a pod and becomes the guest
 //  - guest.cc is what every guest gives up and gets, wherever it comes from
 //  - raw.h is how both can share the slot init's memory; raw_messages.cc and run_view.cc go with it
@@ -39,6 +40,8 @@ struct Ids {
 };
 /// Who the guests are. Changed once, when a slot without namespaces is set up.
 inline Ids guest_ids;
+/// Whether that is who we are: without root of our own there is one uid for all.
+bool SharesUsers();
 
 /// A failure to report, or nothing: stage kExec with error 0 never happens.
 struct StepResult {
@@ -53,6 +56,7 @@ struct StepResult {
 // sockets.cc
 /// The numbers of both ends of a pair, as /proc/net/unix has them; 0 where there is none.
 using SocketNumbers = std::array<ino_t, 2>;
+using OwnSockets = std::array<SocketNumbers, 2>;
 SocketNumbers NumbersOf(const int (&sockets)[2]);
 
 /// Those that a session may have left in its network namespace.
@@ -62,16 +66,16 @@ class Sockets {
   void Look(int directory);
   /// After a session: waits until there is no unix socket but `ours`; 0 or errno. `waited` says
   /// whether there was any.
-  int AwaitNone(const SocketNumbers& ours, bool& waited);
+  int AwaitNone(const OwnSockets& ours, bool& waited);
 
  private:
-  bool HasOthers(const SocketNumbers& ours);
+  bool HasOthers(const OwnSockets& ours);
 
   int list_ = -1;
   int count_ = -1;
   /// How many sockets there were, of any kind, when the only unix sockets were these.
   std::string quiet_count_;
-  SocketNumbers quiet_ours_{};
+  OwnSockets quiet_ours_{};
 };
 
 // network.cc
@@ -241,12 +245,13 @@ struct WarmCommand {
   std::vector<ResourceLimit> limits;
 };
 
-/// What a pod is made with. The cgroup files are those of a NextPod message, borrowed.
+/// What a pod and its guest are made with. The cgroup files are those of a NextPod message,
+/// borrowed.
 struct PodOptions {
   /// The last part of the guest's.
   const std::string& filter;
   const NextPod& next;
-  const std::vector<int>& cgroups;
+  std::span<const int> cgroups;
   bool in_namespaces = true;
   /// Borrowed; -1 for no Landlock.
   int ruleset = -1;
@@ -258,6 +263,8 @@ struct PodOptions {
   int zygote = -1;
   /// To the namespaces that the pod is in: it is still in those of an earlier one.
   bool zygote_moves = false;
+  /// Guests that follow this one may come from a zygote.
+  bool zygote_later = false;
 };
 
 /// What a warm guest says by itself; none for others. Borrowed.
@@ -330,20 +337,57 @@ class Zygote {
   int failures_ = 0;
 };
 
+// proc.cc
+/// In a pod's init, raw; 0 or errno.
+int MountProc();
+
+/// When somebody followed them; until then, and again after a day, their times change.
+class ProcLinks {
+ public:
+  void Look();
+  bool will_change() const { return will_change_; }
+  /// Whether they have the same times.
+  bool operator==(const ProcLinks& other) const;
+
+ private:
+  std::array<timespec, 2> followed_{};
+  bool will_change_ = false;
+};
+
+/// Between two guests that see the same /proc. `links` is how they were before the first, and are
+/// then for the second. Whether nothing in there tells any more who looked at it, and when.
+bool ForgetLooksAtProc(ProcLinks& links);
+void UnmountProc();
+
 // pod.cc
 /// A PID namespace with its own init and /proc, and a process that waits for its program.
 struct Pod {
   pid_t pid = -1;
+  /// -1 while there is none.
   pid_t guest = -1;
   int pidfd = -1;
+  /// The server's end of the guest's.
   int socket = -1;
   /// Its guest has started already.
   bool warm = false;
+  /// Our end of the way to its init.
+  int control = -1;
+  SocketNumbers control_numbers{};
+  /// Its init may be there for another guest.
+  bool may_stay = false;
+  ProcLinks links = {};
+  /// How often the namespaces that it shares with us had been replaced when it got into them.
+  int namespaces = 0;
 
   bool exists() const { return pid > 0; }
 };
 
+/// In the pod that is there, without a guest, or in a new one.
 StepResult MakePod(const PodOptions& options, Pod& pod);
+/// Ends all that a guest has left, and with it the pod, unless the guest was all that has ever been
+/// in it: then the next one finds a namespace as good as new. Returns what was used in a pod that
+/// was ended.
+Ended EndRun(Pod& pod);
 /// Kills all that is in it, reaps it and forgets it. Returns what all its processes used.
 Ended EndPod(Pod& pod);
 

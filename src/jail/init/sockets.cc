@@ -30,8 +30,14 @@ ino_t NumberIn(const char* line) {
   return std::sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &number) == 1 ? number : 0;
 }
 
+bool IsOneOf(const OwnSockets& ours, ino_t number) {
+  return std::ranges::any_of(ours, [&](const SocketNumbers& pair) {
+    return std::ranges::find(pair, number) != pair.end();
+  });
+}
+
 /// Whether /proc/net/unix lists more than `ours`.
-bool ListsOthers(int list, const SocketNumbers& ours) {
+bool ListsOthers(int list, const OwnSockets& ours) {
   char text[8192];  // who has more than fits has others
   const ssize_t size = ::pread(list, text, sizeof text - 1, 0);
   if (size < 0) return true;
@@ -41,7 +47,7 @@ bool ListsOthers(int list, const SocketNumbers& ours) {
   for (std::size_t end = all.find('\n'); end != std::string_view::npos && end + 1 < all.size();
        end = all.find('\n', end + 1)) {
     const ino_t number = NumberIn(text + end + 1);
-    if (number == 0 || std::ranges::find(ours, number) == ours.end()) return true;
+    if (number == 0 || !IsOneOf(ours, number)) return true;
   }
   return false;
 }
@@ -77,7 +83,7 @@ void Sockets::Look(int directory) {
   quiet_count_.clear();
 }
 
-bool Sockets::HasOthers(const SocketNumbers& ours) {
+bool Sockets::HasOthers(const OwnSockets& ours) {
   const std::string count = Count(count_);
   if (!count.empty() && count == quiet_count_ && ours == quiet_ours_) return false;
   if (ListsOthers(list_, ours)) return true;
@@ -86,7 +92,7 @@ bool Sockets::HasOthers(const SocketNumbers& ours) {
   return false;
 }
 
-int Sockets::AwaitNone(const SocketNumbers& ours, bool& waited) {
+int Sockets::AwaitNone(const OwnSockets& ours, bool& waited) {
   constexpr timespec kPause = {0, 1'000'000};
   constexpr int kMostPauses = 3000;
   // What was sent with the last ones is closed in the same go, but not before them.

@@ -31,8 +31,10 @@ Failed BecomeProgram(std::size_t size, std::span<const int> streams) {
 
 void AwaitRun(int socket) {
   int streams[3];
-  taken = ReceiveRaw(socket, room.bytes, streams);
-  if (taken > 0) SendRaw(socket, Encode(BecomeProgram(taken, streams)));
+  std::size_t count = 0;
+  taken = ReceiveRaw(socket, room.bytes, streams, count);
+  if (taken == 0) return;
+  SendRaw(socket, Encode(BecomeProgram(taken, std::span<const int>(streams).first(count))));
 }
 
 /// The interpreter takes its program itself: see warm/warm.h. Returns on failure, of which the

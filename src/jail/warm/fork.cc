@@ -22,8 +22,6 @@ namespace {
 using init::Stage;
 using init::StepResult;
 
-// The first in a pod after its init.
-constexpr pid_t kGuest = 2;
 // Any other number, but none that a guest's child would get soon.
 constexpr pid_t kBetween = 300;
 
@@ -70,7 +68,7 @@ int* NumberOfThread() {
 /// Goes on as another process, in `cgroup`, that has this one's memory and the guest's number; this
 /// one is gone then. Returns once, in the other, unless there is none.
 [[gnu::noinline]] void GoOnIn(int cgroup, int* thread) {
-  pid_t guest = kGuest;
+  pid_t guest = init::kGuestPid;
   void* robust = nullptr;
   std::size_t size = 0;
   ::syscall(SYS_get_robust_list, 0, &robust, &size);
