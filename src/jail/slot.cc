@@ -209,7 +209,7 @@ Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
 
 Status Slot::AwaitDone(const std::string& intent) const {
   init::Received received;
-  if (!init::Receive(socket_.get(), received)) {
+  if (!init::ReceiveShort(socket_.get(), received)) {
     return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
   }
   if (init::KindOf(received.bytes) == init::MessageKind::kDone) return {};
@@ -218,7 +218,7 @@ Status Slot::AwaitDone(const std::string& intent) const {
 
 Status Slot::AwaitDoneWithEgress(const std::string& intent) {
   init::Received received;
-  if (!init::Receive(socket_.get(), received)) {
+  if (!init::ReceiveShort(socket_.get(), received)) {
     return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
   }
   if (init::KindOf(received.bytes) != init::MessageKind::kDone) return ToError(intent, received);
@@ -264,7 +264,7 @@ Status Slot::AskForPod(Start start) {
 
 Status Slot::AwaitPod() {
   init::Received received;
-  if (!init::Receive(socket_.get(), received)) {
+  if (!init::ReceiveShort(socket_.get(), received)) {
     return Error(ErrorKind::kSystem, "make a pod: the slot init is gone");
   }
   init::PodReady ready;
@@ -330,7 +330,7 @@ Status Slot::MakeRoomFor(const std::vector<init::FileHeader>& files) {
 Status Slot::Reap() {
   init::Received used;
   if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
-      !init::Receive(socket_.get(), used)) {
+      !init::ReceiveShort(socket_.get(), used)) {
     return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
   }
   return {};
@@ -339,7 +339,7 @@ Status Slot::Reap() {
 Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   init::Received received;
   if (!init::Send(socket_.get(), init::Encode(init::OpenDirectory{name, !live_->socket.valid()})) ||
-      !init::Receive(socket_.get(), received)) {
+      !init::ReceiveShort(socket_.get(), received)) {
     return Error(ErrorKind::kSystem, "open a directory: the slot init is gone");
   }
   if (init::KindOf(received.bytes) != init::MessageKind::kDone || received.fds.size() != 1) {
@@ -434,7 +434,8 @@ bool Slot::AwaitInterpreter() {
   constexpr int kMostMilliseconds = 20'000;
   pollfd polled = {live_->socket.get(), POLLIN, 0};
   init::Received word;
-  return ::poll(&polled, 1, kMostMilliseconds) > 0 && init::Receive(live_->socket.get(), word) &&
+  return ::poll(&polled, 1, kMostMilliseconds) > 0 &&
+         init::ReceiveShort(live_->socket.get(), word) &&
          init::KindOf(word.bytes) == init::MessageKind::kDone &&
          (!cgroup_ || cgroup_->ResetCounters().ok());
 }
@@ -480,7 +481,7 @@ Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
 
 Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
   init::Received received;
-  if (!init::Receive(live_->socket.get(), received)) {
+  if (!init::ReceiveShort(live_->socket.get(), received)) {
     // Its init is gone without a word: we killed it, or something outside did.
     POLYBOX_ASSIGN_OR_RETURN(Outcome outcome,
                              Stop(WasCancelled() ? End::kCancelled : End::kSignalled));
@@ -523,7 +524,7 @@ Result<Outcome> Slot::Stop(End end) {
   init::Received received;
   init::Ended used;
   if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
-      !init::Receive(socket_.get(), received) || !init::Decode(received.bytes, used)) {
+      !init::ReceiveShort(socket_.get(), received) || !init::Decode(received.bytes, used)) {
     return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
   }
   Outcome outcome = FromEnded(used);

@@ -38,8 +38,8 @@ class Envelope {
   msghdr* header() { return &header_; }
 
   // After something was received.
-  /// Descriptors were lost.
-  bool is_cut() const { return (header_.msg_flags & MSG_CTRUNC) != 0; }
+  /// Bytes or descriptors were lost.
+  bool is_cut() const { return (header_.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0; }
   /// Visits what came: descriptors as a span of them, who sent it as a ucred.
   template <typename TakeDescriptors, typename TakeSender>
   void Open(TakeDescriptors take_descriptors, TakeSender take_sender) {

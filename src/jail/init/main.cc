@@ -1,6 +1,7 @@
 // The slot init: started by the server from a sealed memfd, talks to it over descriptor 3, ends
 // with it.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <linux/sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -29,12 +31,27 @@ int DropBoundingSet() {
   return 0;
 }
 
+/// Where the server's messages are read. Pages of their own, given back after a large one.
+struct MessageRoom {
+  static constexpr std::size_t kPage = 4096;
+  alignas(kPage) std::array<char, kLargestMessage> bytes;
+
+  bool Receive(Received& received) {
+    if (!init::Receive(kServer, received, bytes)) return false;
+    if (received.bytes.size() > 4 * kPage) {
+      ::madvise(bytes.data(), bytes.size(), MADV_DONTNEED);
+    }
+    return true;
+  }
+};
+MessageRoom message_room;
+
 class SlotInit {
  public:
   [[noreturn]] void Serve() {
     while (true) {
       Received received;
-      if (!Receive(kServer, received)) Leave();
+      if (!message_room.Receive(received)) Leave();
       switch (KindOf(received.bytes)) {
         case MessageKind::kSetup:
           AnswerSetUp(received);

@@ -1,5 +1,6 @@
 #include "jail/init/messages.h"
 
+#include <array>
 #include <cerrno>
 #include <unistd.h>
 
@@ -25,6 +26,19 @@ std::size_t NextLength(int socket) {
   return length <= 0 ? 0 : static_cast<std::size_t>(length);
 }
 
+/// The next message and what came with it. Its length, 0 when there is none or it is not whole.
+std::size_t TakeNext(int socket, Received& received, std::span<char> room) {
+  Envelope envelope(room);
+  ssize_t size = 0;
+  do {
+    size = ::recvmsg(socket, envelope.header(), MSG_CMSG_CLOEXEC);
+  } while (IsWorthAnotherTry(size));
+  if (size <= 0) return 0;
+  envelope.Open([&](std::span<const int> fds) { received.fds.assign(fds.begin(), fds.end()); },
+                [&](const ucred& sender) { received.sender = sender.pid; });
+  return envelope.is_cut() ? 0 : static_cast<std::size_t>(size);
+}
+
 }  // namespace
 
 Received::~Received() {
@@ -35,14 +49,18 @@ bool Receive(int socket, Received& received) {
   const std::size_t length = NextLength(socket);
   if (length == 0 || length > kLargestMessage) return false;
   received.bytes.resize(length);
-  Envelope envelope(received.bytes);
-  ssize_t size = 0;
-  do {
-    size = ::recvmsg(socket, envelope.header(), MSG_CMSG_CLOEXEC);
-  } while (IsWorthAnotherTry(size));
-  envelope.Open([&](std::span<const int> fds) { received.fds.assign(fds.begin(), fds.end()); },
-                [&](const ucred& sender) { received.sender = sender.pid; });
-  return size == static_cast<ssize_t>(length) && !envelope.is_cut();
+  return TakeNext(socket, received, received.bytes) == length;
+}
+
+bool Receive(int socket, Received& received, std::span<char> room) {
+  const std::size_t length = TakeNext(socket, received, room);
+  received.bytes.assign(room.data(), length);
+  return length > 0;
+}
+
+bool ReceiveShort(int socket, Received& received) {
+  std::array<char, 1024> room;  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
+  return Receive(socket, received, room);
 }
 
 bool Send(int socket, std::string_view bytes, const std::vector<int>& fds) {

@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ struct Received {
 /// One message from `socket`. False when the other side is gone, or sent what cannot be one of
 /// ours.
 bool Receive(int socket, Received& received);
+/// The same in half the time, for a message that fits into `room`.
+bool Receive(int socket, Received& received, std::span<char> room);
+/// And for one that tells how a guest, a pod or a step fares.
+bool ReceiveShort(int socket, Received& received);
 /// False when it could not be sent. The descriptors stay the caller's.
 bool Send(int socket, std::string_view bytes, const std::vector<int>& fds = {});
 

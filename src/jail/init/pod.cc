@@ -133,7 +133,7 @@ StepResult MakeGuest(const PodOptions& options, Pod& pod) {
   pod.warm = warm;
   fds.CloseTheirs();
   Received ready;
-  if (sent && Receive(pod.socket, ready) && KindOf(ready.bytes) == MessageKind::kDone) {
+  if (sent && ReceiveShort(pod.socket, ready) && KindOf(ready.bytes) == MessageKind::kDone) {
     pod.guest = ready.sender;
     return {};
   }

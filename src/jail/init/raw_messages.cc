@@ -30,9 +30,8 @@ std::size_t ReceiveRaw(int socket, std::span<char> room, std::span<int> fds, std
         if (count <= fds.size()) std::ranges::copy(came, fds.begin());
       },
       [](const ucred&) {});
-  const bool whole =
-      size > 0 && count <= fds.size() && (envelope.header()->msg_flags & MSG_TRUNC) == 0;
-  return whole && !envelope.is_cut() ? static_cast<std::size_t>(size) : 0;
+  const bool whole = size > 0 && count <= fds.size() && !envelope.is_cut();
+  return whole ? static_cast<std::size_t>(size) : 0;
 }
 
 }  // namespace polybox::jail::init

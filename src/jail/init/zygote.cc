@@ -124,7 +124,7 @@ void Zygote::AwaitReady() {
   pollfd polled = {socket_, POLLIN, 0};
   const int heard = ::poll(&polled, 1, kMostMilliseconds);
   Received word;
-  ready_ = heard > 0 && Receive(socket_, word) && KindOf(word.bytes) == MessageKind::kDone;
+  ready_ = heard > 0 && ReceiveShort(socket_, word) && KindOf(word.bytes) == MessageKind::kDone;
   failures_ = ready_ ? 0 : failures_ + 1;
   if (!ready_) return Stop();
   if (proc_ >= 0) ShowItself(proc_, pid_, socket_);

@@ -167,7 +167,7 @@ int ServeForks(pid_t (*fork)()) {
   while (true) {
     init::Received received;
     init::Fork request;
-    if (!init::Receive(init::kWarmSocket, received)) ::_exit(0);
+    if (!init::ReceiveShort(init::kWarmSocket, received)) ::_exit(0);
     constexpr std::size_t kOfItself = 2;
     if (init::KindOf(received.bytes) == init::MessageKind::kDone &&
         received.fds.size() == kOfItself) {
