@@ -53,6 +53,8 @@ struct Subcommand {
   std::string doc;
   std::vector<Option> options;
   std::function<int(const Context&)> run;
+  /// At the end of its help.
+  std::string note = {};
   /// For those who work on polybox: not in --help and not completed.
   bool hidden = false;
   /// Takes the settings of the server as flags too.

@@ -88,7 +88,8 @@ std::string CheckWords(const Subcommand& subcommand) {
 }
 
 Error BadWords(const Subcommand& subcommand, const std::string& complaint) {
-  return Error(ErrorKind::kInvalid, fmt::format("polybox {}: {}", subcommand.name, complaint));
+  return Error(ErrorKind::kInvalid, fmt::format("polybox {0}: {1}\nTry: polybox {0} --help",
+                                                subcommand.name, complaint));
 }
 
 /// The whole program as the library wants it.
@@ -127,6 +128,7 @@ class Program {
  private:
   void AddSubcommand(const Subcommand& subcommand) {
     CLI::App* sub = app_.add_subcommand(subcommand.name, subcommand.doc);
+    sub->footer(subcommand.note);
     for (const Option& option : subcommand.options) {
       CLI::Option* added = std::visit(AddOption{*sub, option}, option.into);
       // Also tells the library that the word is this one, and not another subcommand.

@@ -355,38 +355,43 @@ Result<int> Run(const Flags& flags, const Context& context) {
 
 Subcommand RunCommand() {
   const Flags flags;
-  return {.name = "run",
-          .doc = "Run a program in the jail",
-          .options =
-              {{.name = "file",
-                .doc = "The program, or - for standard input",
-                .into = flags.file,
-                .required = true},
-               {.name = "args", .doc = "Arguments of the program, after --", .into = flags.args},
-               {.name = "--language",
-                .doc = "Its language [by extension, else by #! line]",
-                .into = flags.language},
-               {.name = "--stdin", .doc = "File that it reads as its input", .into = flags.input},
-               {.name = "--timeout",
-                .doc = "How long it may run, such as 500ms; a bare number counts seconds",
-                .into = flags.timeout},
-               {.name = "--memory",
-                .doc = "How much memory it may use, such as 256M",
-                .into = flags.memory},
-               {.name = "--output-limit",
-                .doc = "How much it may print, such as 8M; a bare number counts bytes",
-                .into = flags.output},
-               {.name = "--warm",
-                .doc = "Starts its interpreter before handing the program over, as the server does",
-                .into = flags.warm},
-               JsonOption(flags.as_json)},
-          .run = [flags](const Context& context) -> int {
-            const Result<int> code = Run(flags, context);
-            if (code.ok()) return *code;
-            context.err.PrintLine("polybox: " + code.error().message());
-            if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
-            return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
-          }};
+  return {
+      .name = "run",
+      .doc = "Run a program in the jail",
+      .options =
+          {{.name = "file",
+            .doc = "The program, or - for standard input",
+            .into = flags.file,
+            .required = true},
+           {.name = "args", .doc = "Arguments of the program, after --", .into = flags.args},
+           {.name = "--language",
+            .doc = "Its language [by extension, else by #! line]",
+            .into = flags.language},
+           {.name = "--stdin", .doc = "File that it reads as its input", .into = flags.input},
+           {.name = "--timeout",
+            .doc = "How long it may run, such as 500ms; a bare number counts seconds",
+            .into = flags.timeout},
+           {.name = "--memory",
+            .doc = "How much memory it may use, such as 256M",
+            .into = flags.memory},
+           {.name = "--output-limit",
+            .doc = "How much it may print, such as 8M; a bare number counts bytes",
+            .into = flags.output},
+           {.name = "--warm",
+            .doc = "Starts its interpreter before handing the program over, as the server does",
+            .into = flags.warm},
+           JsonOption(flags.as_json)},
+      .run = [flags](const Context& context) -> int {
+        const Result<int> code = Run(flags, context);
+        if (code.ok()) return *code;
+        context.err.PrintLine("polybox: " + code.error().message());
+        if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
+        return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
+      },
+      .note =
+          "Exits with the program's code; with 128 and the number of the signal that ended it, or "
+          "137 when a limit did; with 125 when it could not be started, 1 when polybox could not "
+          "run it, and 2 when it was asked wrong. --json tells which."};
 }
 
 }  // namespace polybox::cmd

@@ -116,7 +116,8 @@ http::Health HealthOf(const http::Readiness& readiness) {
 }
 
 /// The directory of the runtime API, and how its commands are run.
-Result<http::RuntimeOptions> RuntimeOf(const Context& context, exec::EngineOptions& engine) {
+Result<http::RuntimeOptions> RuntimeOf(const Context& context, jail::Grade grade,
+                                       exec::EngineOptions& engine) {
   const Settings& settings = context.config.settings;
   const std::string path = settings.base_dir.empty() ? Settings().base_dir : settings.base_dir;
   POLYBOX_ASSIGN_OR_RETURN(http::BaseDirectory base, http::BaseDirectory::Open(path));
@@ -135,6 +136,7 @@ Result<http::RuntimeOptions> RuntimeOf(const Context& context, exec::EngineOptio
                      {{"base_dir", options.files->path()}, {"reason", kept.error().message()}});
   }
   options.capacity = PlacesOf(settings);
+  options.isolation = grade;
   const auto timeout = http::ParseCommandTimeout(settings.command_timeout);
   if (timeout) {
     options.command_timeout = *timeout;
@@ -165,6 +167,10 @@ struct Behind {
 std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
   http::ExecuteOptions execute;
   execute.languages = FactsOf(parts.catalog);
+  execute.why_not = [&catalog = parts.catalog](std::string_view name) -> std::string {
+    const Error* why = catalog.WhyNot(name);
+    return why == nullptr ? "" : fmt::format("{}; {}", why->message(), why->fix());
+  };
   execute.mode = parts.mode.mode;
   execute.language = parts.mode.language;
   execute.lane = kExecuteLane;
@@ -269,7 +275,7 @@ Result<int> Serve(const Context& context) {
   }
   options.compile_cache = compiled.get();
   options.preparer = preparer.get();
-  POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, options));
+  POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, grade, options));
   // Before the engine, whose end counts what it cancels.
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =

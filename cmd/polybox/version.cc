@@ -12,7 +12,7 @@ namespace polybox::cmd {
 Subcommand VersionCommand() {
   const auto as_json = std::make_shared<bool>(false);
   return {.name = "version",
-          .doc = "Print the version",
+          .doc = "Print the version, as --version does",
           .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             if (*as_json) {

@@ -280,7 +280,8 @@ const std::vector<Setting> kRows = {
     {.key = "command-timeout",
      .member = &Settings::command_timeout,
      .scope = Scope::kServer,
-     .doc = "How many seconds a command of the Kubernetes runtime API may run",
+     .doc = "How many seconds a command of the Kubernetes runtime API may run; what is not a "
+            "number above 0 is warned of and counts as 300",
      .env = {"SANDBOX_EXEC_TIMEOUT_SECONDS"}},
     {.key = "metrics",
      .member = &Settings::metrics,

@@ -62,6 +62,13 @@ TEST_F(KeptPod, GoesWithTheFirstGuestThatMakesAProcess) {
   }
 }
 
+TEST_F(KeptPod, GoesAfterManyGuestsAllTheSame) {
+  const std::string first = Namespace();
+  constexpr int kMany = 300;
+  for (int i = 0; i < kMany; ++i) RunArgv({"/bin/true"});
+  EXPECT_NE(Namespace(), first);
+}
+
 TEST_F(KeptPod, GoesWithAGuestThatIsKilled) {
   RunLimits limits;
   limits.wall_time = std::chrono::milliseconds(50);

@@ -34,6 +34,8 @@ struct Health {
 struct ExecuteOptions {
   /// Those that run here, in alphabetical order of their ids.
   std::vector<LanguageFacts> languages;
+  /// What keeps a known language from running here; "" for all others. Null: nothing is known.
+  std::function<std::string(std::string_view name)> why_not;
   /// The name of the mode, and the id of the language it stands for.
   std::string mode;
   std::string language;

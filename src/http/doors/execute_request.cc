@@ -60,8 +60,10 @@ Result<const LanguageFacts*> ChooseLanguage(const ExecuteBody& body,
   if (language == nullptr) {
     std::vector<std::string_view> known;
     for (const LanguageFacts& facts : options.languages) known.push_back(facts.id);
-    return Invalid(fmt::format("unsupported language {} (available: {}){}", Quoted(name),
-                               fmt::join(known, ", "), DidYouMean(name, known)));
+    const std::string why = options.why_not ? options.why_not(name) : "";
+    return Invalid(fmt::format("unsupported language {}{} (available: {}){}", Quoted(name),
+                               why.empty() ? "" : ": " + why, fmt::join(known, ", "),
+                               why.empty() ? DidYouMean(name, known) : ""));
   }
   if (named) return language;
   const LanguageFacts* companion = CompanionFor(body, *language, options);

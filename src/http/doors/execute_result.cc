@@ -238,11 +238,13 @@ std::string CommandResult(const exec::Report& report, const ResultContext& conte
   return std::move(json).Take();
 }
 
-std::string CommandFailure(const std::string& reason) {
+std::string CommandFailure(const std::string& reason, const ResultContext& context,
+                           jail::Grade isolation) {
   exec::Report report;
+  report.isolation = isolation;
   report.run.emplace().outcome.end = End::kSetupFailed;
   report.run->outcome.setup_failure = reason;
-  return CommandResult(report, {}, "");
+  return CommandResult(report, context, "");
 }
 
 Response ExecuteError(int status, std::string_view message) {

@@ -23,7 +23,8 @@ std::string ExecuteResult(const exec::Report& report, const ResultContext& conte
 std::string CommandResult(const exec::Report& report, const ResultContext& context,
                           const std::string& command);
 /// A command that never ran: its words make no sense.
-std::string CommandFailure(const std::string& reason);
+std::string CommandFailure(const std::string& reason, const ResultContext& context,
+                           jail::Grade isolation);
 
 /// `{"error": message}`.
 Response ExecuteError(int status, std::string_view message);

@@ -211,15 +211,16 @@ Door MakeRuntimeDoor(RuntimeOptions options) {
 CommandHandler MakeCommandHandler(CommandRunner& runner, RuntimeOptions options) {
   return [&runner, options = std::move(options)](const std::shared_ptr<Exchange>& exchange,
                                                  const CommandCall& call) {
+    const Duration timeout =
+        std::min(options.command_timeout, call.timeout.value_or(options.command_timeout));
+    const ResultContext context{"", timeout};
     auto words = Words(call.command);
     // Even this is a 200: the API's clients look at the exit code.
     if (!words.ok()) {
-      return exchange->Respond(Json(200, CommandFailure(words.error().message()) + "\n"));
+      const std::string body = CommandFailure(words.error().message(), context, options.isolation);
+      return exchange->Respond(Json(200, body + "\n"));
     }
-    CommandRequest request{
-        exchange->request().client, std::move(words).value(),
-        std::min(options.command_timeout, call.timeout.value_or(options.command_timeout))};
-    const ResultContext context{"", request.timeout};
+    CommandRequest request{exchange->request().client, std::move(words).value(), timeout};
     const auto ticket =
         runner.Run(std::move(request), [exchange, context, command = call.command,
                                         capacity = options.capacity](const exec::Answer& answer) {

@@ -44,6 +44,8 @@ struct RuntimeOptions {
   exec::SpaceLimits space_limits = {Bytes::MiB(1024), 100000};
   /// How many commands run at once, for saying so.
   std::int64_t capacity = 1;
+  /// Of commands, for saying so of those that are none.
+  jail::Grade isolation = jail::Grade::kNone;
   /// The clients' own limits.
   std::size_t largest_upload = 256U << 20U;
   Bytes largest_download = Bytes::MiB(256);

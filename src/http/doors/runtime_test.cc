@@ -339,6 +339,7 @@ TEST_F(CommandTest, WhatATimeoutCutOffIsNotLost) {
 }
 
 TEST_F(CommandTest, CommandsThatMakeNoSenseAreAnsweredWithAFailure) {
+  options_.isolation = jail::Grade::kFull;
   for (const auto& [command, reason] : std::vector<std::pair<std::string, std::string>>{
            {"echo 'a", "No closing quotation"},
            {"echo a\\", "No escaped character"},
@@ -350,6 +351,9 @@ TEST_F(CommandTest, CommandsThatMakeNoSenseAreAnsweredWithAFailure) {
     EXPECT_TRUE(exchange->response.body.starts_with(
         R"({"status":"error","stdout":"","stderr":"Failed to execute command: )" + reason +
         R"(","exit_code":1,)"))
+        << exchange->response.body;
+    EXPECT_NE(exchange->response.body.find(R"("isolation":"full","timeout_seconds":300,)"),
+              std::string::npos)
         << exchange->response.body;
   }
   EXPECT_TRUE(runner_.requests.empty());

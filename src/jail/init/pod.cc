@@ -21,6 +21,9 @@ namespace {
 // machine will never come.
 constexpr timeval kMostForPod = {20, 0};
 
+// Nothing is known that a guest leaves to the next; whatever it were, it would not stay for long.
+constexpr int kMostGuests = 256;
+
 Stack pod_stack;
 
 bool HasCgroup(const NextPod& next) {
@@ -198,7 +201,7 @@ StepResult MakePod(const PodOptions& options, Pod& pod) {
 
 Ended EndRun(Pod& pod) {
   if (pod.guest < 0) return {};
-  if (!pod.may_stay || !AwaitAlone(pod)) return EndPod(pod);
+  if (!pod.may_stay || ++pod.guests == kMostGuests || !AwaitAlone(pod)) return EndPod(pod);
   ForgetGuest(pod);
   return ForgetLooksAtProc(pod.links) ? Ended() : EndPod(pod);
 }

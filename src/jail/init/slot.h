@@ -375,6 +375,8 @@ struct Pod {
   SocketNumbers control_numbers{};
   /// Its init may be there for another guest.
   bool may_stay = false;
+  /// How many have ended in it.
+  int guests = 0;
   ProcLinks links = {};
   /// How often the namespaces that it shares with us had been replaced when it got into them.
   int namespaces = 0;
