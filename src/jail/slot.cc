@@ -198,7 +198,6 @@ Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
   }
   init::Built built;
   if (!init::Decode(received.bytes, built)) return ToError("build", received);
-  KeepEgress(received);
   for (const init::SharedTree& tree : built.shared) {
     const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
     shared_.push_back(
@@ -216,22 +215,6 @@ Status Slot::AwaitDone(const std::string& intent) const {
   return ToError(intent, received);
 }
 
-Status Slot::AwaitDoneWithEgress(const std::string& intent) {
-  init::Received received;
-  if (!init::ReceiveShort(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
-  }
-  if (init::KindOf(received.bytes) != init::MessageKind::kDone) return ToError(intent, received);
-  KeepEgress(received);
-  return {};
-}
-
-void Slot::KeepEgress(init::Received& received) {
-  if (received.fds.size() != 1) return;
-  egress_ = UniqueFd(received.fds[0]);
-  received.fds.clear();
-}
-
 Error Slot::ToError(const std::string& intent, const init::Received& received) const {
   init::Failed failed;
   if (!init::Decode(received.bytes, failed)) {
@@ -245,8 +228,9 @@ Error Slot::ToError(const std::string& intent, const init::Received& received) c
                Sentence(failed, known ? steps_[index] : ""));
 }
 
-Status Slot::AskForPod(Start start) {
+Status Slot::AskForPod(Start start, Wipe wipe) {
   init::NextPod next;
+  next.wipe_first = wipe == Wipe::kFirst;
   next.warm = start != Start::kCold;
   next.between_sessions = start == Start::kWarm;
   std::vector<int> fds;
@@ -262,21 +246,21 @@ Status Slot::AskForPod(Start start) {
   return Error::FromErrno("ask for a pod");
 }
 
-Status Slot::AwaitPod() {
+Status Slot::TakePod() {
   init::Received received;
   if (!init::ReceiveShort(socket_.get(), received)) {
     return Error(ErrorKind::kSystem, "make a pod: the slot init is gone");
   }
   init::PodReady ready;
-  const std::size_t count = received.fds.size();
-  if (!init::Decode(received.bytes, ready) || count < 2 || count > 3) {
-    return ToError("make a pod", received);
-  }
-  work_ = UniqueFd(count == 3 ? received.fds[2] : -1);
+  if (!init::Decode(received.bytes, ready)) return ToError("make a pod", received);
+  const std::size_t expected = 1U + ready.new_init + ready.new_work + ready.new_egress;
+  if (received.fds.size() != expected) return ToError("make a pod", received);
+  auto next = received.fds.begin();
+  const auto take = [&] { return UniqueFd(std::exchange(*next++, -1)); };
   {
     const std::lock_guard lock(live_->mutex);
-    live_->socket = UniqueFd(received.fds[0]);
-    live_->pidfd = UniqueFd(received.fds[1]);
+    live_->socket = take();
+    if (ready.new_init) live_->pidfd = take();
     live_->init = ready.init;
     live_->guest = ready.guest;
     live_->warm = ready.warm;
@@ -284,7 +268,13 @@ Status Slot::AwaitPod() {
     live_->starting = ready.warm && ready.zygote <= 0;
     if (!live_->running) live_->cancelled = false;
   }
-  received.fds.clear();
+  if (ready.new_work || !ready.has_work) work_ = ready.new_work ? take() : UniqueFd();
+  if (ready.new_egress) egress_ = take();
+  return {};
+}
+
+Status Slot::AwaitPod() {
+  POLYBOX_RETURN_IF_ERROR(TakePod());
   return cgroup_ ? cgroup_->ResetCounters() : Status();
 }
 
@@ -564,21 +554,21 @@ Status Slot::LimitWhoWaits() {
 Status Slot::Reset() {
   // Of a pod that was not used. Sockets that are left then are the last session's.
   live_->socket.reset();
+  // Both at once where nothing must happen in between.
+  if (!cgroup_ || !(cgroup_->Renews() || MustLimitWhoWaits())) {
+    POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm, Wipe::kFirst));
+    POLYBOX_RETURN_IF_ERROR(TakePod());
+    if (!cgroup_) return {};
+    POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers(sys::Inside::kNextGuest));
+    return cgroup_->ResetCounters();
+  }
   if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kWipe))) {
     return Error::FromErrno("ask for a wipe");
   }
-  // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool in_between = cgroup_ && (cgroup_->Renews() || MustLimitWhoWaits());
-  if (!in_between) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
-  POLYBOX_RETURN_IF_ERROR(AwaitDoneWithEgress("wipe"));
-  if (in_between) {
-    POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
-    POLYBOX_RETURN_IF_ERROR(LimitWhoWaits());
-    POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
-    return AwaitPod();
-  }
-  // The next guest may be on its way into it.
-  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers(sys::Inside::kNextGuest));
+  POLYBOX_RETURN_IF_ERROR(AwaitDone("wipe"));
+  POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+  POLYBOX_RETURN_IF_ERROR(LimitWhoWaits());
+  POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
   return AwaitPod();
 }
 

@@ -146,9 +146,6 @@ class Slot {
   Status AwaitBuilt(const std::vector<init::Operation>& operations);
   /// Waits for Done; a Failed becomes an error with its step.
   Status AwaitDone(const std::string& intent) const;
-  /// The same for an answer that may bring the egress listener along.
-  Status AwaitDoneWithEgress(const std::string& intent);
-  void KeepEgress(init::Received& received);
   Error ToError(const std::string& intent, const init::Received& received) const;
   /// Asks for the pod of the next run, in two halves so that the caller can ask for more at once.
   enum class Start {
@@ -156,7 +153,10 @@ class Slot {
     kIfReady,  ///< Warm if that takes no time.
     kWarm,     ///< Warm if it can be had at all; only when nothing of a guest is there.
   };
-  Status AskForPod(Start start);
+  enum class Wipe { kNot, kFirst };
+  Status AskForPod(Start start, Wipe wipe = Wipe::kNot);
+  /// What was used before counts on.
+  Status TakePod();
   Status AwaitPod();
   bool MustLimitWhoWaits() const { return waiting_limits_ && limits_ != waiting_limits_; }
   Status LimitWhoWaits();

@@ -57,18 +57,24 @@ TEST_F(FullSlot, TheWallTimeEndsTheWholeTree) {
 }
 
 TEST_F(FullSlot, SignalsReachTheGuestAndAKillEndsAll) {
-  const std::jthread interrupter([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    slot_->Signal(SIGINT);
-  });
-  const Ran asked = Shell("trap 'echo caught; exit 3' INT; while :; do sleep 0.01; done");
-  EXPECT_EQ(asked.out, "caught\n");
-  EXPECT_EQ(asked.outcome.exit_code, 3);
-  const std::jthread killer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    slot_->Signal(SIGKILL);
-  });
-  EXPECT_EQ(Shell("sleep 30").outcome.end, End::kCancelled);
+  const auto when_it_is_there = [&](int signal) {
+    return std::jthread([this, signal] {
+      for (int i = 0; i < 2000 && slot_->IsEmpty("."); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      slot_->Signal(signal);
+    });
+  };
+  {
+    const std::jthread interrupter = when_it_is_there(SIGINT);
+    const Ran asked =
+        Shell("trap 'echo caught; exit 3' INT; : > here; while :; do sleep 0.01; done");
+    EXPECT_EQ(asked.out, "caught\n");
+    EXPECT_EQ(asked.outcome.exit_code, 3);
+  }
+  ASSERT_TRUE(slot_->Reset().ok());
+  const std::jthread killer = when_it_is_there(SIGKILL);
+  EXPECT_EQ(Shell(": > here; sleep 30").outcome.end, End::kCancelled);
 }
 
 TEST_F(FullSlot, MoreMemoryThanAllowedIsOutOfMemory) {

@@ -69,7 +69,7 @@ class SlotInit {
           Send(kServer, Encode(EndOfRun()));
           break;
         case MessageKind::kWipe:
-          AnswerWipe();
+          Answer(Wipe());
           break;
         case MessageKind::kOpenDirectory:
           AnswerWithDirectory(received);
@@ -101,24 +101,7 @@ class SlotInit {
     Built built;
     const StepResult result = SetUp(received, built);
     if (!result.ok) return Answer(result);
-    SendWithEgress(Encode(built));
-  }
-
-  void AnswerWipe() {
-    const StepResult result = Wipe();
-    if (!result.ok) return Answer(result);
-    SendWithEgress(Encode(MessageKind::kDone));
-  }
-
-  /// The door to the proxy goes along when there is a new one. It is the server's alone then.
-  void SendWithEgress(std::string_view message) {
-    const int listener = network_.TakeEgress();
-    if (listener < 0) {
-      Send(kServer, message);
-      return;
-    }
-    Send(kServer, message, {listener});
-    ::close(listener);
+    Send(kServer, Encode(built));
   }
 
   StepResult SetUp(const Received& received, Built& built) {
@@ -200,6 +183,8 @@ class SlotInit {
     if (!Decode(received.bytes, next) || received.fds.size() != next.join_count + next.clone_into) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
+    const StepResult wiped = next.wipe_first ? Wipe() : StepResult();
+    if (!wiped.ok) return Answer(wiped);
     EndOfRun();
     DistrustNewScratch(scratch_);
     if (const int error = ipc_.Renew()) {
@@ -217,12 +202,32 @@ class SlotInit {
     }
     if (!made.ok) return Answer(made);
     pod_.namespaces = renewals();
-    const PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
-    std::vector<int> fds = {pod_.socket, pod_.pidfd};
-    const int work = OpenWorkDirectory(work_directory(), "");
+    SendPod();
+  }
+
+  /// With what the server does not have already.
+  void SendPod() {
+    PodReady ready = {pod_.pid, pod_.guest, pod_.warm, zygote_.pid()};
+    std::vector<int> fds = {pod_.socket};
+    ready.new_init = !pod_.is_known;
+    if (ready.new_init) fds.push_back(pod_.pidfd);
+    const auto scratch = std::ranges::find(scratch_, work_directory(), &Scratch::path);
+    const int mounts = scratch == scratch_.end() ? -1 : scratch->mounts;
+    ready.new_work = mounts < 0 || mounts != known_work_;
+    const int work = ready.new_work ? OpenWorkDirectory(work_directory(), "") : -1;
+    ready.has_work = work >= 0 || !ready.new_work;
+    ready.new_work = work >= 0;
     if (work >= 0) fds.push_back(work);
+    // The server's alone then.
+    const int listener = network_.TakeEgress();
+    ready.new_egress = listener >= 0;
+    if (listener >= 0) fds.push_back(listener);
     Send(kServer, Encode(ready), fds);
-    if (work >= 0) ::close(work);
+    for (const int fd : {work, listener}) {
+      if (fd >= 0) ::close(fd);
+    }
+    pod_.is_known = true;
+    known_work_ = ready.has_work ? mounts : -1;
   }
 
   /// How often the namespaces that all pods share were replaced.
@@ -259,6 +264,8 @@ class SlotInit {
   std::optional<WarmCommand> warm_;
   Zygote zygote_;
   Pod pod_;
+  /// How often the working directory that the server has was mounted; -1 when it has none.
+  int known_work_ = -1;
 };
 
 /// Descriptor 5, if there is one, is the cgroup that we belong in (v2). To be moved there takes the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <fcntl.h>
 #include <optional>
@@ -73,15 +74,20 @@ class Numbers {
   /// Whether the first guest, and any later one, can be PID 2.
   bool Open() {
     file_ = init::Open("/proc/sys/kernel/ns_last_pid", O_RDWR);
-    return file_ >= 0 && StartOver();
+    return file_ >= 0 && SetLast(kGuestPid - 1);
   }
-  /// The next process will be PID 2.
-  bool StartOver() const { return Raw(SYS_pwrite64, file_, "1", 1, 0) == 1; }
-  bool LastWas(int number) const {
-    char text[16] = {};
-    const long size = Raw(SYS_pread64, file_, text, sizeof text, 0);
-    const char digit = static_cast<char>('0' + number);
-    return size == 2 && text[0] == digit && text[1] == '\n';
+  bool SetLast(int number) const {
+    std::array<char, 12> text{};
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+    const long size = end - text.data();
+    return Raw(SYS_pwrite64, file_, text.data(), size, 0) == size;
+  }
+  int last() const {
+    std::array<char, 12> text{};
+    const long size = Raw(SYS_pread64, file_, text.data(), text.size(), 0);
+    int number = -1;
+    if (size > 0) std::from_chars(text.data(), text.data() + size, number);
+    return number;
   }
   int file() const { return file_; }
 
@@ -151,29 +157,39 @@ void GuestMain(void* given) {
   WaitAsGuest(kSocket, order.options, order.warm);
 }
 
+/// Where a zygote makes a guest.
+struct ForkPlace {
+  /// Our PID namespace.
+  int pids = -1;
+  /// For setting the last number in it; -1 when nobody needs to.
+  int number = -1;
+};
+
 /// Lets the zygote fork the guest, which is PID 2 then as any other. 0 or errno.
-int ForkFromZygote(const GuestOrder& order, int pids) {
+int ForkFromZygote(const GuestOrder& order, const ForkPlace& place) {
   int release[2] = {-1, -1};
   if (const long made = Raw(SYS_pipe2, release, O_CLOEXEC); made < 0) {
     return static_cast<int>(-made);
   }
   std::array<int, kMostDescriptors> fds{};
   fds[kForkSocket] = kSocket;
-  fds[kForkPids] = pids;
+  fds[kForkPids] = place.pids;
   fds[kForkStarted] = order.warm.started;
   fds[kForkWord] = order.warm.word;
   fds[kForkRelease] = release[1];
   std::size_t count = kForkDescriptors;
+  if (place.number >= 0) fds[count++] = place.number;
+  const std::size_t first = count;
   if (order.options.zygote_moves) {
     fds[count++] = Open("/proc/self/ns/ipc", O_RDONLY);
     fds[count++] = Open("/proc/self/ns/net", O_RDONLY);
   }
-  const std::span<const int> namespaces =
-      std::span<const int>(fds).subspan(kForkDescriptors, count - kForkDescriptors);
+  const std::span<const int> namespaces = std::span<const int>(fds).subspan(first, count - first);
   const std::span<const int> cgroups = order.options.cgroups;
   std::ranges::copy(cgroups, fds.begin() + count);
   const NextPod& next = order.options.next;
-  const Fork fork = {next.join_count, next.clone_into, order.options.zygote_moves};
+  const Fork fork = {next.join_count, next.clone_into, order.options.zygote_moves,
+                     place.number >= 0};
   const bool asked = SendRaw(order.options.zygote, Encode(fork),
                              std::span<const int>(fds).first(count + cgroups.size()));
   Raw(SYS_close, release[1]);
@@ -191,8 +207,8 @@ int ForkFromZygote(const GuestOrder& order, int pids) {
 
 /// Makes the process that waits for its program. One of our own shares our memory as well, and
 /// `order` with us. 0 or errno.
-int MakeGuest(GuestOrder& order, int pids) {
-  if (order.options.zygote >= 0) return ForkFromZygote(order, pids);
+int MakeGuest(GuestOrder& order, const ForkPlace& place) {
+  if (order.options.zygote >= 0) return ForkFromZygote(order, place);
   const PodOptions& options = order.options;
   clone_args args{};
   // Our handlers are not for it: what they pass on to the guest, it would send to itself for ever.
@@ -206,12 +222,6 @@ int MakeGuest(GuestOrder& order, int pids) {
   }
   const long made = CloneSharing(args, guest_stack.room, GuestMain, &order);
   return made < 0 ? static_cast<int>(-made) : 0;
-}
-
-/// The last number that was given away by whoever makes a guest: see warm/fork.cc.
-int LastNumber(const PodOptions& options) {
-  const bool passes_over = options.zygote >= 0 && options.next.clone_into;
-  return passes_over ? kGuestPid + 1 : kGuestPid;
 }
 
 class PodInit {
@@ -255,40 +265,51 @@ class PodInit {
     RawExit(0);
   }
 
-  /// Whether it can be followed by another.
-  bool ServeGuest() {
+  /// With our own descriptors; nothing when the slot init is gone.
+  std::optional<GuestOrder> TakeOrder() {
     std::uintptr_t place = 0;
-    std::array<int, kMostDescriptors> fds{};
     std::size_t count = 0;
     const std::span<char> room(reinterpret_cast<char*>(&place), sizeof place);
-    if (ReceiveRaw(kControl, room, fds, count) != room.size()) return false;
+    if (ReceiveRaw(kControl, room, fds_, count) != room.size()) return std::nullopt;
     GuestOrder order = *reinterpret_cast<const GuestOrder*>(place);
-    const std::size_t named = order.TakeDescriptors(fds);
-    order.options.cgroups = std::span<const int>(fds).subspan(named, count - named);
-    const bool warm = order.warm.started >= 0;
-    const int started = order.warm.started;
-    const int last_number = LastNumber(order.options);
-    const bool clone_into = order.options.next.clone_into;
-    if (error_ != 0) GiveUp(Stage::kPod, error_);
+    const std::size_t named = order.TakeDescriptors(fds_);
+    order.options.cgroups = std::span<const int>(fds_).subspan(named, count - named);
+    return order;
+  }
+
+  /// 0 or errno.
+  int Make(GuestOrder& order) const {
+    if (error_ != 0) return error_;
     Handle(SIGCHLD, last_word.exists() ? Wake : SIG_DFL);
-    if (may_stay_ && !numbers_.StartOver()) GiveUp(Stage::kPod, EPERM);
-    if (const int error = MakeGuest(order, pids_)) {
-      GiveUp(clone_into ? Stage::kCgroup : Stage::kPod, error);
-    }
-    Raw(SYS_close_range, warm ? started + 1 : own_end_, ~0U, 0);
+    if (!may_stay_) return MakeGuest(order, {.pids = pids_});
+    // On cgroup v2 a zygote makes another process in the pod for it: see warm/fork.cc.
+    const bool helped = order.options.next.clone_into && order.options.zygote >= 0;
+    if (!numbers_.SetLast((helped ? kHelperPid : kGuestPid) - 1)) return EPERM;
+    return MakeGuest(order, {.pids = pids_, .number = helped ? numbers_.file() : -1});
+  }
+
+  /// Whether it can be followed by another.
+  bool ServeGuest() {
+    std::optional<GuestOrder> order = TakeOrder();
+    if (!order) return false;
+    // The order is the slot init's to forget when the guest is there.
+    const Stage stage = order->options.next.clone_into ? Stage::kCgroup : Stage::kPod;
+    if (const int error = Make(*order)) GiveUp(error_ != 0 ? Stage::kPod : stage, error);
+    const int started = order->warm.started;
+    Raw(SYS_close_range, started >= 0 ? started + 1 : own_end_, ~0U, 0);
     ReapUntilGuestEnds(started);
     // All that is left in the pod ends with us.
-    if (!may_stay_ || !IsAlone(last_number)) return false;
+    if (!may_stay_ || !IsAlone()) return false;
     Raw(SYS_close, kSocket);
-    if (warm) Raw(SYS_close, started);
+    if (started >= 0) Raw(SYS_close, started);
     return true;
   }
 
   /// Whether its last guest was all that has ever been here beside us, since we started to count
   /// anew.
-  bool IsAlone(int last_number) const {
+  bool IsAlone() const {
     return Raw(SYS_wait4, -1, nullptr, WNOHANG | __WALL, nullptr) == -ECHILD &&
-           numbers_.LastWas(last_number);
+           numbers_.last() == kGuestPid;
   }
 
   int error_ = 0;
@@ -298,6 +319,8 @@ class PodInit {
   int pids_ = -1;
   /// Descriptors from here on come with orders.
   int own_end_ = kControl + 1;
+  /// Those of the last one.
+  std::array<int, kMostDescriptors> fds_{};
 };
 
 std::uint64_t Nanoseconds(const timeval& time) {

@@ -43,13 +43,16 @@ constexpr auto kMembers<Files> = std::tuple(&Files::directory, &Files::files);
 template <>
 constexpr auto kMembers<Resize> = std::tuple(&Resize::bytes, &Resize::inodes);
 template <>
-constexpr auto kMembers<NextPod> = std::tuple(&NextPod::join_count, &NextPod::clone_into,
-                                              &NextPod::warm, &NextPod::between_sessions);
+constexpr auto kMembers<NextPod> =
+    std::tuple(&NextPod::join_count, &NextPod::clone_into, &NextPod::warm,
+               &NextPod::between_sessions, &NextPod::wipe_first);
 template <>
-constexpr auto kMembers<Fork> = std::tuple(&Fork::join_count, &Fork::clone_into, &Fork::moves);
+constexpr auto kMembers<Fork> =
+    std::tuple(&Fork::join_count, &Fork::clone_into, &Fork::moves, &Fork::sets_number);
 template <>
-constexpr auto kMembers<PodReady> =
-    std::tuple(&PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote);
+constexpr auto kMembers<PodReady> = std::tuple(
+    &PodReady::init, &PodReady::guest, &PodReady::warm, &PodReady::zygote, &PodReady::new_init,
+    &PodReady::new_work, &PodReady::new_egress, &PodReady::has_work);
 template <>
 constexpr auto kMembers<OpenDirectory> =
     std::tuple(&OpenDirectory::name, &OpenDirectory::after_run);

@@ -67,6 +67,8 @@ inline constexpr std::size_t kMostDescriptors = 64;
 
 /// The guest's number in its pod: the first after that of its init.
 inline constexpr pid_t kGuestPid = 2;
+/// Of a process that helps to make it: any other, but none that a guest's child would get soon.
+inline constexpr pid_t kHelperPid = 300;
 
 /// Where guests that may reach someone find the proxy that leads there.
 inline constexpr std::uint16_t kEgressPort = 3128;
@@ -217,10 +219,12 @@ struct NextPod {
   bool warm = false;
   /// Nothing of any guest is in the slot: a zygote may be started. Otherwise there must be one.
   bool between_sessions = false;
+  /// As a kWipe before it, but with one answer to both.
+  bool wipe_first = false;
 };
 
-/// As the server sees them. The descriptors beside it: the pod's socket, the pidfd of its init, and
-/// the working directory, unless that cannot be opened.
+/// As the server sees them. The descriptors beside it: the guest's socket; and those that are new
+/// of the pidfd of its init, the working directory and the door to the egress proxy.
 struct PodReady {
   std::int32_t init = 0;
   std::int32_t guest = 0;
@@ -228,14 +232,23 @@ struct PodReady {
   bool warm = false;
   /// The process that it was forked from, if any.
   std::int32_t zygote = 0;
+  bool new_init = true;
+  bool new_work = true;
+  bool new_egress = false;
+  /// The working directory could be opened.
+  bool has_work = true;
 };
 
-/// Descriptors of the message, in order: those of ForkFd; if the zygote moves, those of the IPC and
-/// the network namespace that it is in from then on; the cgroups as in a NextPod message.
+/// Descriptors of the message, in order: those of ForkFd; the file that sets the last process
+/// number, if the guest is to; if the zygote moves, those of the IPC and the network namespace that
+/// it is in from then on; the cgroups as in a NextPod message.
 struct Fork {
   std::uint32_t join_count = 0;
   bool clone_into = false;
   bool moves = false;
+  /// The guest's own number is to be the last one: those who helped to make it had others, from
+  /// kHelperPid on.
+  bool sets_number = false;
 };
 
 enum ForkFd : std::uint8_t {

@@ -155,6 +155,7 @@ StepResult EmptyScratch(std::vector<Scratch>& all) {
     if (const int error = MountTmpfs(scratch.operation, path)) {
       return StepResult::Failure(Stage::kWipe, error, static_cast<int>(i));
     }
+    ++scratch.mounts;
     scratch.trace = LookAt(path);
     scratch.files.clear();
   }

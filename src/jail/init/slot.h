@@ -183,6 +183,8 @@ struct Trace {
 struct Scratch {
   Operation operation;
   Trace trace = {};
+  /// How often it was mounted anew.
+  int mounts = 0;
   std::vector<FileHeader> files = {};
   /// Of these in the directory: see filling.cc.
   std::int64_t last_place = 0;
@@ -377,6 +379,8 @@ struct Pod {
   bool may_stay = false;
   /// How many have ended in it.
   int guests = 0;
+  /// The server has its pidfd.
+  bool is_known = false;
   ProcLinks links = {};
   /// How often the namespaces that it shares with us had been replaced when it got into them.
   int namespaces = 0;

@@ -22,9 +22,6 @@ namespace {
 using init::Stage;
 using init::StepResult;
 
-// Any other number, but none that a guest's child would get soon.
-constexpr pid_t kBetween = 300;
-
 void Await(pid_t child) {
   while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -33,7 +30,7 @@ void Await(pid_t child) {
 /// Forks by way of a process of the pod, in `cgroup` unless that is -1, which shares the zygote's
 /// memory and stack, as vfork's child does, so that there is one copy to pay for and not two.
 [[gnu::noinline]] bool ForkByWay(pid_t (*fork)(), int cgroup) {
-  pid_t between = kBetween;
+  pid_t between = init::kHelperPid;
   clone_args args{};
   args.flags = CLONE_VM | CLONE_VFORK | (cgroup < 0 ? 0 : CLONE_INTO_CGROUP);
   args.exit_signal = SIGCHLD;
@@ -92,8 +89,8 @@ int* NumberOfThread() {
 /// Only a process that is born there costs nothing to get into a cgroup (v2), and only one that has
 /// never been there is not counted in it. So the copy is made outside, by the C library's own
 /// fork(), which can say nothing of cgroups, and its memory handed on to a process inside.
-bool ForkBeside(pid_t (*fork)(), int cgroup, int* thread) {
-  PassOverNumber();
+bool ForkBeside(pid_t (*fork)(), const init::Fork& request, int cgroup, int* thread) {
+  if (!request.sets_number) PassOverNumber();
   const pid_t between = fork();
   if (between == 0) {
     GoOnIn(cgroup, thread);
@@ -105,9 +102,9 @@ bool ForkBeside(pid_t (*fork)(), int cgroup, int* thread) {
 
 /// A guest must be a child of its pod's init, and only orphans become that: there is a process in
 /// between that ends at once. Whether this is the guest.
-bool ForkInPod(pid_t (*fork)(), int cgroup) {
+bool ForkInPod(pid_t (*fork)(), const init::Fork& request, int cgroup) {
   int* thread = cgroup < 0 ? nullptr : NumberOfThread();
-  return thread == nullptr ? ForkByWay(fork, cgroup) : ForkBeside(fork, cgroup, thread);
+  return thread == nullptr ? ForkByWay(fork, cgroup) : ForkBeside(fork, request, cgroup, thread);
 }
 
 /// A process that shared our memory has none of the kernel's help for restartable sequences, nor
@@ -123,22 +120,36 @@ void RegisterSequences() {
 #endif
 }
 
+std::size_t FirstNamespace(const init::Fork& fork) {
+  return init::kForkDescriptors + (fork.sets_number ? 1 : 0);
+}
+
 /// Where a fork's own descriptors end.
 std::size_t CountOwn(const init::Fork& fork) {
   constexpr std::size_t kNamespaces = 2;
-  return init::kForkDescriptors + (fork.moves ? kNamespaces : 0);
+  return FirstNamespace(fork) + (fork.moves ? kNamespaces : 0);
 }
 
 /// The zygote itself: its guests are born there.
-bool Move(const std::vector<int>& fds) {
-  return ::setns(fds[init::kForkDescriptors], CLONE_NEWIPC) == 0 &&
-         ::setns(fds[init::kForkDescriptors + 1], CLONE_NEWNET) == 0;
+bool Move(const init::Fork& fork, const std::vector<int>& fds) {
+  const std::size_t first = FirstNamespace(fork);
+  return ::setns(fds[first], CLONE_NEWIPC) == 0 && ::setns(fds[first + 1], CLONE_NEWNET) == 0;
+}
+
+/// The guest's first child gets the number after its own.
+bool SetNumber(int last_number) {
+  const std::string number = std::to_string(init::kGuestPid);
+  return ::pwrite(last_number, number.data(), number.size(), 0) ==
+         static_cast<ssize_t>(number.size());
 }
 
 /// The guest, from its fork until it waits.
 StepResult EnterPod(const init::Fork& fork, const std::vector<int>& fds) {
   const std::vector<int> cgroups(fds.begin() + static_cast<std::ptrdiff_t>(CountOwn(fork)),
                                  fds.end());
+  if (fork.sets_number && !SetNumber(fds[init::kForkDescriptors])) {
+    return StepResult::Failure(Stage::kPod, errno);
+  }
   const std::string no_filter;
   init::NextPod next;
   next.join_count = fork.join_count;
@@ -178,11 +189,11 @@ int ServeForks(pid_t (*fork)()) {
     if (!init::Decode(received.bytes, request) || received.fds.size() < CountOwn(request)) {
       continue;
     }
-    if (request.moves && !Move(received.fds)) continue;
+    if (request.moves && !Move(request, received.fds)) continue;
     if (::setns(received.fds[init::kForkPids], CLONE_NEWPID) != 0) continue;
     const int cgroup = request.clone_into ? received.fds.back() : -1;
     // When it fails, the pod sees that there is no guest.
-    if (!ForkInPod(fork, cgroup)) continue;
+    if (!ForkInPod(fork, request, cgroup)) continue;
     RegisterSequences();
     const StepResult entered = EnterPod(request, received.fds);
     const int started = KeepDescriptors(received.fds);
