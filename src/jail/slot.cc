@@ -488,6 +488,11 @@ Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
     Outcome outcome = FromEnded(ended);
     outcome.warm = request.warm && live_->warm;
     FillUsage(outcome);
+    // The kernel may not have counted all yet whom it killed.
+    if (outcome.oom_kills > 0) {
+      POLYBOX_RETURN_IF_ERROR(Reap());
+      FillUsage(outcome);
+    }
     return std::optional(std::move(outcome));
   }
   init::Failed failed;
