@@ -1,8 +1,10 @@
 // What the next guest finds where one was the only process of its PID namespace.
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -35,11 +37,15 @@ class KeptPod : public FullSlot {
   /// Of a run that is one process.
   std::string Namespace() { return RunArgv({"/bin/readlink", "/proc/self/ns/pid"}).out; }
 
-  /// The pod's init, while nothing else is in the slot.
-  pid_t Init() const {
-    const std::string children =
-        fmt::format("/proc/{0}/task/{0}/children", static_cast<int>(slot_->pid()));
-    return std::atoi(ReadFile(children).value_or("").c_str());
+  /// Of the slot init, by its name; -1 when there is none.
+  pid_t Child(const std::string& name) const {
+    const int slot = slot_->pid();
+    std::istringstream children(
+        ReadFile(fmt::format("/proc/{0}/task/{0}/children", slot)).value_or(""));
+    for (pid_t pid = 0; children >> pid;) {
+      if (ReadFile(fmt::format("/proc/{}/comm", pid)).value_or("") == name + "\n") return pid;
+    }
+    return -1;
   }
 };
 
@@ -133,9 +139,41 @@ TEST_F(KeptPod, HasFiguresOfItsOwnGuestOnly) {
   EXPECT_EQ(idle.outcome.processes_peak.value_or(1), 1);
 }
 
+// A guest says that it is there before its zygote says that it has made it, and may be told to end
+// in between.
+TEST_F(KeptPod, AGuestOfASlowZygoteCanBeEndedAtOnce) {
+  SlotOptions options = Options();
+  options.number = 1;
+  init::WarmStart& start = options.spec.warm.start;
+  start.kind = init::WarmKind::kZygote;
+  start.argv = {"/usr/bin/perl", "/.warm/start.pl"};
+  start.env = {"PATH=/usr/bin:/bin"};
+  options.spec.warm.file = "/.warm/start.pl";
+  options.spec.warm.program = "fork(); open(F, '<&=62'); sysread(F, $b, 65536); exit 0;";
+  options.spec.warm.limits = {Bytes::MiB(256), Bytes(0), 32, std::chrono::seconds(1)};
+  slot_.emplace(Slot::Make(options).value());
+  ASSERT_TRUE(slot_->Reset().ok());
+  const pid_t zygote = Child("perl");
+  ASSERT_GT(zygote, 0);
+  std::atomic<bool> done = false;
+  const std::jthread scheduler([&] {
+    for (int i = 0; !done; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100 + i * 37 % 900));
+      ::kill(zygote, SIGSTOP);
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      ::kill(zygote, SIGCONT);
+    }
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  constexpr int kResets = 100;
+  for (int i = 0; i < kResets; ++i) EXPECT_TRUE(slot_->Reset().ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  done = true;
+}
+
 TEST_F(KeptPod, IsMadeAnewWhenItsInitHasDied) {
   Namespace();
-  ASSERT_EQ(::kill(Init(), SIGKILL), 0);
+  ASSERT_EQ(::kill(Child("polybox-pod"), SIGKILL), 0);
   ASSERT_TRUE(slot_->Reset().ok());
   EXPECT_EQ(Shell("echo $$").out, "2\n");
 }

@@ -153,10 +153,7 @@ class Slot {
     kIfReady,  ///< Warm if that takes no time.
     kWarm,     ///< Warm if it can be had at all; only when nothing of a guest is there.
   };
-  enum class Wipe { kNot, kFirst };
-  Status AskForPod(Start start, Wipe wipe = Wipe::kNot);
-  /// What was used before counts on.
-  Status TakePod();
+  Status AskForPod(Start start);
   Status AwaitPod();
   bool MustLimitWhoWaits() const { return waiting_limits_ && limits_ != waiting_limits_; }
   Status LimitWhoWaits();

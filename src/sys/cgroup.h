@@ -57,6 +57,8 @@ struct CgroupCapabilities {
   bool limits_swap = false;
   /// OomFd() tells when memory runs out.
   bool oom_event = false;
+  /// ReadUsage() tells processor time, in user and in system mode.
+  bool counts_cpu = false;
   /// KillAll() works on processes that were cloned into CloneFd().
   bool kill_all = false;
 };

@@ -168,6 +168,7 @@ Status V1Slot::Open() {
   capabilities_ = {.version = CgroupVersion::kV1,
                    .limits_swap = memory_.limit_with_swap.valid(),
                    .oom_event = oom_event_.valid(),
+                   .counts_cpu = cpu_.user.valid() && cpu_.system.valid(),
                    .kill_all = kill_.valid()};
   return ResetCounters();
 }

@@ -138,6 +138,7 @@ Status V2Slot::OpenFiles() {
   capabilities_ = {.version = CgroupVersion::kV2,
                    .limits_swap = swap_max_.valid(),
                    .oom_event = true,
+                   .counts_cpu = true,
                    .kill_all = kill_.valid()};
   return {};
 }

@@ -124,6 +124,7 @@ class SlotInit {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (const int error = network_.Open()) return StepResult::Failure(Stage::kNetwork, error);
     ipc_.Open();
+    last_number_ = ::open("/proc/sys/kernel/ns_last_pid", O_RDWR | O_CLOEXEC);
     // Where guests have our uid, they may not look into us, nor into the pod's init, which shares
     // our memory.
     ::prctl(PR_SET_DUMPABLE, 0);
@@ -141,6 +142,8 @@ class SlotInit {
     if (!Decode(received.bytes, files) || received.fds.size() != 1) {
       return StepResult::Failure(Stage::kMessage, EBADMSG);
     }
+    // A guest that follows them first would be the last one in its pod. This one has not begun.
+    if (pod_.may_stay) pod_.links.Settle();
     const auto scratch = std::ranges::find(scratch_, files.directory, &Scratch::path);
     const bool was_untouched = scratch != scratch_.end() && IsUntouched(*scratch);
     const StepResult written = WriteFiles(files, received.fds[0]);
@@ -183,8 +186,6 @@ class SlotInit {
     if (!Decode(received.bytes, next) || received.fds.size() != next.join_count + next.clone_into) {
       return Answer(StepResult::Failure(Stage::kMessage, EBADMSG));
     }
-    const StepResult wiped = next.wipe_first ? Wipe() : StepResult();
-    if (!wiped.ok) return Answer(wiped);
     EndOfRun();
     DistrustNewScratch(scratch_);
     if (const int error = ipc_.Renew()) {
@@ -194,6 +195,7 @@ class SlotInit {
     if (pod_.namespaces != renewals()) EndPod(pod_);
     PodOptions cold = {filter_, next, received.fds};
     cold.zygote_later = warm_kind_ == WarmKind::kZygote;
+    cold.last_number = last_number_;
     const PodOptions options = next.warm ? WithWarmStart(cold) : cold;
     StepResult made = bare_.exists() ? bare_.MakePod(options, pod_) : MakePod(options, pod_);
     if (!made.ok && options.zygote >= 0) {
@@ -259,6 +261,8 @@ class SlotInit {
   BareSlot bare_;
   Network network_;
   Ipc ipc_;
+  /// See PodOptions.
+  int last_number_ = -1;
   std::string filter_;
   WarmKind warm_kind_ = WarmKind::kNone;
   std::optional<WarmCommand> warm_;

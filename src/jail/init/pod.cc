@@ -84,9 +84,11 @@ StepResult StartPod(const PodOptions& options, Pod& pod) {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
     return StepResult::Failure(Stage::kPod, errno);
   }
+  // It has nothing to do that takes long; if it is not even that, it is given up.
+  ::setsockopt(control[0], SOL_SOCKET, SO_RCVTIMEO, &kMostForPod, sizeof kMostForPod);
   // Where guests have our uid they can do things to their init which the next one would find. And
-  // without a cgroup a guest's figures are its init's, which only grow.
-  const bool may_stay = options.in_namespaces && !SharesUsers() && HasCgroup(options.next);
+  // what no cgroup tells of a guest its init does, whose figures only grow.
+  const bool may_stay = options.in_namespaces && !SharesUsers() && options.next.counted;
   int pidfd = -1;
   clone_args args{};
   args.flags = CLONE_PIDFD | (options.in_namespaces ? CLONE_NEWPID : 0U);
@@ -94,7 +96,7 @@ StepResult StartPod(const PodOptions& options, Pod& pod) {
   args.exit_signal = SIGCHLD;
   // It is read in the other process, in its own time.
   static PodBirth birth;
-  birth = {control[1], options.in_namespaces, may_stay, options.zygote_later};
+  birth = {control[1], options.in_namespaces, may_stay, options.zygote_later, options.last_number};
   const long pid = CloneSharing(args, pod_stack.room, PodMain, &birth);
   if (pid > 0) {
     pod = {.pid = static_cast<pid_t>(pid),

@@ -33,6 +33,7 @@ constexpr timespec kMostForFork = {10, 0};
 // init.
 constexpr int kSocket = 3;
 constexpr int kControl = 4;
+constexpr int kLastNumber = 5;
 
 volatile pid_t guest_pid = -1;
 volatile sig_atomic_t stopped = 0;
@@ -71,10 +72,10 @@ int Open(const char* path, int flags) {
 /// last one lets those with rights over the namespace set it.
 class Numbers {
  public:
-  /// Whether the first guest, and any later one, can be PID 2.
-  bool Open() {
-    file_ = init::Open("/proc/sys/kernel/ns_last_pid", O_RDWR);
-    return file_ >= 0 && SetLast(kGuestPid - 1);
+  /// Takes `file`. Whether the first guest, and any later one, can be PID 2.
+  bool Use(int file) {
+    file_ = file;
+    return SetLast(kGuestPid - 1) && last() == kGuestPid - 1;
   }
   bool SetLast(int number) const {
     std::array<char, 12> text{};
@@ -190,6 +191,8 @@ int ForkFromZygote(const GuestOrder& order, const ForkPlace& place) {
   const NextPod& next = order.options.next;
   const Fork fork = {next.join_count, next.clone_into, order.options.zygote_moves,
                      place.number >= 0};
+  // It says by itself that it is there, and may be told to end before we know of it.
+  guest_pid = kGuestPid;
   const bool asked = SendRaw(order.options.zygote, Encode(fork),
                              std::span<const int>(fds).first(count + cgroups.size()));
   Raw(SYS_close, release[1]);
@@ -201,7 +204,6 @@ int ForkFromZygote(const GuestOrder& order, const ForkPlace& place) {
   while (heard == -EINTR) heard = Raw(SYS_ppoll, &closed, 1, &patience, nullptr, 0);
   Raw(SYS_close, release[0]);
   if (asked && heard == 0) return ETIMEDOUT;
-  guest_pid = kGuestPid;
   return asked && Raw(SYS_kill, guest_pid, 0) == 0 ? 0 : ESRCH;
 }
 
@@ -229,9 +231,7 @@ class PodInit {
   explicit PodInit(const PodBirth& birth) {
     Raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
     Raw(SYS_prctl, PR_SET_NAME, "polybox-pod");
-    Raw(SYS_dup3, birth.control, kControl, O_CLOEXEC);
-    // The guest's cgroups and the host's trees are no business of its init.
-    Raw(SYS_close_range, kControl + 1, ~0U, 0);
+    KeepDescriptors(birth);
     for (const int signal : kPassedOn) Handle(signal, PassOn);
     if (birth.in_namespaces) {
       SetUpNamespace(birth);
@@ -250,14 +250,24 @@ class PodInit {
   }
 
  private:
+  /// The guest's cgroups and the host's trees are no business of its init.
+  void KeepDescriptors(const PodBirth& birth) {
+    // Neither may be where the other goes to.
+    const long control = Raw(SYS_fcntl, birth.control, F_DUPFD_CLOEXEC, kLastNumber + 1);
+    if (birth.last_number >= 0) Raw(SYS_dup3, birth.last_number, kLastNumber, O_CLOEXEC);
+    Raw(SYS_dup3, control, kControl, O_CLOEXEC);
+    own_end_ = (birth.last_number >= 0 ? kLastNumber : kControl) + 1;
+    Raw(SYS_close_range, own_end_, ~0U, 0);
+  }
+
   void SetUpNamespace(const PodBirth& birth) {
     Handle(kKillAll, KillAll);
     if (birth.may_stay) Handle(kEndGuest, EndGuest);
     error_ = MountProc();
     if (error_ != 0) return;
-    may_stay_ = birth.may_stay && numbers_.Open();
+    may_stay_ = birth.may_stay && birth.last_number >= 0 && numbers_.Use(kLastNumber);
     if (birth.has_zygote) pids_ = Open("/proc/self/ns/pid", O_RDONLY);
-    own_end_ = std::max({kControl, numbers_.file(), pids_}) + 1;
+    own_end_ = std::max(own_end_, pids_ + 1);
   }
 
   [[noreturn]] static void GiveUp(Stage stage, int error) {
@@ -280,6 +290,7 @@ class PodInit {
   /// 0 or errno.
   int Make(GuestOrder& order) const {
     if (error_ != 0) return error_;
+    stopped = 0;
     Handle(SIGCHLD, last_word.exists() ? Wake : SIG_DFL);
     if (!may_stay_) return MakeGuest(order, {.pids = pids_});
     // On cgroup v2 a zygote makes another process in the pod for it: see warm/fork.cc.

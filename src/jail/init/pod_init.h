@@ -31,6 +31,8 @@ struct PodBirth {
   bool may_stay = false;
   /// They may come from there.
   bool has_zygote = false;
+  /// Borrowed: see PodOptions.
+  int last_number = -1;
 };
 
 /// A guest to make. The slot init sends where this lies in the memory that both have, and the

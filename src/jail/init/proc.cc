@@ -71,6 +71,7 @@ int MountProc() {
 }
 
 void ProcLinks::Look() {
+  will_change_ = false;
   for (std::size_t i = 0; i < std::size(kLinks); ++i) {
     struct stat info{};
     if (::lstat(kLinks[i], &info) != 0) continue;
@@ -79,23 +80,24 @@ void ProcLinks::Look() {
   }
 }
 
-bool ProcLinks::operator==(const ProcLinks& other) const {
-  return std::ranges::equal(followed_, other.followed_, [](const timespec& a, const timespec& b) {
+void ProcLinks::Settle() {
+  if (!will_change_ || !AreAsTheyWere()) return;
+  char ignored[32];
+  for (const char* link : kLinks) (void)!::readlink(link, ignored, sizeof ignored);
+  Look();
+}
+
+bool ProcLinks::AreAsTheyWere() const {
+  ProcLinks now;
+  now.Look();
+  return std::ranges::equal(followed_, now.followed_, [](const timespec& a, const timespec& b) {
     return !IsBefore(a, b) && !IsBefore(b, a);
   });
 }
 
 bool ForgetLooksAtProc(ProcLinks& links) {
-  ProcLinks now;
-  now.Look();
-  if (!(now == links)) return false;
-  if (now.will_change()) {
-    // From here on the kernel leaves their times alone for a day.
-    char ignored[32];
-    for (const char* link : kLinks) (void)!::readlink(link, ignored, sizeof ignored);
-    links = {};
-    links.Look();
-  }
+  if (!links.AreAsTheyWere()) return false;
+  links.Settle();
   // Of a file system that is to be mounted in another way the kernel forgets all else, though it
   // stays the same.
   return ::mount("", "/proc", "", MS_REMOUNT | kFlags, "") == 0;

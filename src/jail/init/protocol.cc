@@ -45,7 +45,7 @@ constexpr auto kMembers<Resize> = std::tuple(&Resize::bytes, &Resize::inodes);
 template <>
 constexpr auto kMembers<NextPod> =
     std::tuple(&NextPod::join_count, &NextPod::clone_into, &NextPod::warm,
-               &NextPod::between_sessions, &NextPod::wipe_first);
+               &NextPod::between_sessions, &NextPod::counted);
 template <>
 constexpr auto kMembers<Fork> =
     std::tuple(&Fork::join_count, &Fork::clone_into, &Fork::moves, &Fork::sets_number);

@@ -219,8 +219,8 @@ struct NextPod {
   bool warm = false;
   /// Nothing of any guest is in the slot: a zygote may be started. Otherwise there must be one.
   bool between_sessions = false;
-  /// As a kWipe before it, but with one answer to both.
-  bool wipe_first = false;
+  /// A cgroup tells all that a guest uses.
+  bool counted = false;
 };
 
 /// As the server sees them. The descriptors beside it: the guest's socket; and those that are new

@@ -267,6 +267,9 @@ struct PodOptions {
   bool zygote_moves = false;
   /// Guests that follow this one may come from a zygote.
   bool zygote_later = false;
+  /// Borrowed: the host's own file of the last process number, which is that of whoever writes it.
+  /// One of the pod's would be in guests' reach.
+  int last_number = -1;
 };
 
 /// What a warm guest says by itself; none for others. Borrowed.
@@ -343,13 +346,16 @@ class Zygote {
 /// In a pod's init, raw; 0 or errno.
 int MountProc();
 
-/// When somebody followed them; until then, and again after a day, their times change.
+/// The links of a /proc that are there for as long as it is. They have the time when somebody first
+/// followed them, and then no other for a day.
 class ProcLinks {
  public:
   void Look();
-  bool will_change() const { return will_change_; }
-  /// Whether they have the same times.
-  bool operator==(const ProcLinks& other) const;
+  /// Follows them while no guest runs, if none has done so: from the next tick of the clock after
+  /// they were made, none can change them then.
+  void Settle();
+  /// Whether nobody has changed their times since.
+  bool AreAsTheyWere() const;
 
  private:
   std::array<timespec, 2> followed_{};
