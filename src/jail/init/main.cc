@@ -215,11 +215,11 @@ class SlotInit {
     if (ready.new_init) fds.push_back(pod_.pidfd);
     const auto scratch = std::ranges::find(scratch_, work_directory(), &Scratch::path);
     const int mounts = scratch == scratch_.end() ? -1 : scratch->mounts;
-    ready.new_work = mounts < 0 || mounts != known_work_;
-    const int work = ready.new_work ? OpenWorkDirectory(work_directory(), "") : -1;
-    ready.has_work = work >= 0 || !ready.new_work;
+    const bool same_work = mounts >= 0 && mounts == known_work_;
+    const int work = same_work ? -1 : OpenWorkDirectory(work_directory(), "");
     ready.new_work = work >= 0;
-    if (work >= 0) fds.push_back(work);
+    ready.has_work = same_work || ready.new_work;
+    if (ready.new_work) fds.push_back(work);
     // The server's alone then.
     const int listener = network_.TakeEgress();
     ready.new_egress = listener >= 0;

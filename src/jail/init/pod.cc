@@ -84,7 +84,7 @@ StepResult StartPod(const PodOptions& options, Pod& pod) {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
     return StepResult::Failure(Stage::kPod, errno);
   }
-  // It has nothing to do that takes long; if it is not even that, it is given up.
+  // What it has to say never takes long. One that does not say it is given up.
   ::setsockopt(control[0], SOL_SOCKET, SO_RCVTIMEO, &kMostForPod, sizeof kMostForPod);
   // Where guests have our uid they can do things to their init which the next one would find. And
   // what no cgroup tells of a guest its init does, whose figures only grow.
