@@ -14,8 +14,6 @@ constexpr unsigned kMeasures = 2;
 // For each that is in use, one that is made ready meanwhile; and one for good measure.
 constexpr std::size_t kSlotsForEach = 2;
 constexpr std::size_t kSpare = 1;
-// To be made ready takes a millisecond or two; who waits for longer would rather have a new one.
-constexpr std::chrono::milliseconds kPatience(100);
 
 }  // namespace
 
@@ -48,7 +46,7 @@ std::unique_ptr<SlotPool::Lease> SlotPool::Find(const std::string& key) {
   std::unique_lock lock(mutex_);
   Crew& crew = crews_[key];
   ++crew.wanted;
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + limits_.patience;
   for (bool in_time = true;;) {
     if (std::unique_ptr<Lease> idle = TakeIdle(key)) return idle;
     const bool may_grow = crew.slots < kSlotsForEach * crew.wanted + kSpare;

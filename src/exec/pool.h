@@ -31,6 +31,9 @@ class SlotPool {
     /// Slots with this key are never fewer than that for lack of work.
     std::string kept_key = {};
     std::size_t kept = 0;
+    /// To be made ready takes a millisecond or two; who waits for longer would rather have a new
+    /// one.
+    std::chrono::milliseconds patience{100};
     /// Called once for each thing that a new slot shares with the host (Slot::shared); may be null.
     std::function<void(const std::string&)> on_shared = {};
   };

@@ -1,6 +1,7 @@
 #include "exec/pool.h"
 
 #include <atomic>
+#include <semaphore>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -78,23 +79,26 @@ TEST_F(PoolTest, ThereIsNoMoreThanTheMemoryAllows) {
 
 TEST_F(PoolTest, ThereAreNoMoreThanThoseInUseAndAsManyOnTheirWayBack) {
   constexpr int kUsers = 3;
-  constexpr int kMost = 2 * kUsers + 1;
-  SlotPool pool(home_, {.most = 100, .memory = kPlenty});
+  // Given back by another thread, so that the next is taken while this one is still made ready.
+  constexpr int kInHand = 2;
+  SlotPool pool(home_, {.most = 100, .memory = kPlenty, .patience = std::chrono::minutes(1)});
   {
     std::vector<std::jthread> users;
     for (int user = 0; user < kUsers; ++user) {
       users.emplace_back([&] {
+        std::counting_semaphore<kInHand> hands(kInHand);
         std::vector<std::jthread> givers;
         for (int i = 0; i < 20; ++i) {
-          // Given back by another: the next is taken while this one is still made ready.
-          givers.emplace_back(
-              [&pool, lease = Take(pool, "a")]() mutable { pool.Give(std::move(lease)); });
+          hands.acquire();
+          givers.emplace_back([&pool, &hands, lease = Take(pool, "a")]() mutable {
+            pool.Give(std::move(lease));
+            hands.release();
+          });
         }
       });
     }
   }
-  // One that is handed over is still in use until the other has it.
-  EXPECT_LE(made_, 2 * kMost);
+  EXPECT_LE(made_, 2 * kInHand * kUsers + 1);
   EXPECT_EQ(MadeFor(pool, {"a"}), 0);
 }
 
