@@ -17,6 +17,21 @@ class Slow:
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         self.socket.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {announced}\r\n\r\n".encode() + b"x" * sent)
 
+    def is_read(self):
+        """Whether the server has taken all that was sent."""
+        here, there = (f"{address[1]:04X}" for address in (self.socket.getsockname(), self.socket.getpeername()))
+        waiting = {}
+        for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            _, local, remote, _, queues = line.split()[:5]
+            waiting[local[-4:], remote[-4:]] = queues
+        return waiting.get((here, there)) == waiting.get((there, here)) == "00000000:00000000"
+
+    def await_read(self):
+        deadline = time.monotonic() + 30
+        while not self.is_read():
+            assert time.monotonic() < deadline, "the server does not read"
+            time.sleep(0.02)
+
     def close(self):
         self.socket.close()
 
@@ -27,25 +42,16 @@ def own_memory(server):
     return int(re.search(r"^RssAnon:\s+(\d+) kB", status, re.MULTILINE)[1])
 
 
-def ask_until_refused(server, path, size):
-    """The slow one's bytes may not have been read yet."""
-    deadline = time.monotonic() + 30
-    while True:
-        answer = server.ask({"path": path, "body": {"repeat": ["x", size]}})
-        if answer.status == 503 or time.monotonic() > deadline:
-            return answer
-        time.sleep(0.05)
-
-
 if has_serve():
     def test_bodies_that_find_no_memory_are_refused_in_each_contracts_words(box):
         server = Server(["--max-body-memory", "1MiB", "--request-timeout", "60s"])
         try:
             slow = Slow(server, "/execute", 900_000, 890_000)
+            slow.await_read()
             for path, words in (("/execute", {"error": "too many requests are being read"}),
                                 ("/v1/run", {"code": "SERVER_BUSY", "message": "server is busy, please retry later"}),
                                 ("/upload", {"detail": "too many requests are being read"})):
-                answer = ask_until_refused(server, path, 500_000)
+                answer = server.ask({"path": path, "body": {"repeat": ["x", 500_000]}})
                 assert answer.status == 503, str(answer)
                 assert json.loads(answer.text) == words, str(answer)
                 assert {k.lower(): v for k, v in answer.headers.items()}["retry-after"] == "1", str(answer)
