@@ -127,10 +127,11 @@ def test_schemathesis_finds_no_violation_of_the_document(box):
     try:
         (pathlib.Path(server.folder.name) / "base" / "data").mkdir()
         (pathlib.Path(server.folder.name) / "base" / "data" / "a.txt").write_text("the example of the document")
+        # One worker: Python 3.11's own parser fails now and then when two threads use it at once.
         done = subprocess.run(
             [tool("schemathesis"), "run", f"http://127.0.0.1:{server.port}/openapi.json",
              "--generation-deterministic", "--max-examples", "30", "--phases", "examples,coverage,fuzzing",
-             "--workers", "2", "--request-timeout", "60", "--suppress-health-check", "all", "--checks", CHECKS],
+             "--workers", "1", "--request-timeout", "60", "--suppress-health-check", "all", "--checks", CHECKS],
             env={"PATH": os.environ["PATH"], "HOME": str(box.path)}, cwd=box.path, capture_output=True, text=True,
             timeout=300)
         assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
