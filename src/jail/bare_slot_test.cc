@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "base/files.h"
@@ -16,18 +15,13 @@
 #include "jail/plan.h"
 #include "jail/seccomp_policy.h"
 #include "jail/slot.h"
+#include "jail/testing/run_in.h"
 #include "sys/host_facts.h"
 
 namespace polybox::jail {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Ran {
-  Outcome outcome;
-  std::string out;
-  std::string err;
-};
 
 SlotOptions OptionsFor(Grade grade) {
   SlotOptions options{.spec = HostSpec(), .filter = BuiltinGuestFilter(grade).value()};
@@ -46,24 +40,7 @@ class BareSlots : public ::testing::TestWithParam<Grade> {
   }
 
   Ran RunArgv(const std::vector<std::string>& argv, const RunLimits& limits = {}) {
-    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    const UniqueFd out(::memfd_create("out", MFD_CLOEXEC));
-    const UniqueFd err(::memfd_create("err", MFD_CLOEXEC));
-    const Places& places = slot_->places();
-    auto outcome =
-        slot_->Run({.argv = argv,
-                    .env = {"PATH=/usr/bin:/bin", "HOME=" + places.work, "TMPDIR=" + places.tmp},
-                    .directory = places.work,
-                    .limits = limits,
-                    .stdin_fd = null.get(),
-                    .stdout_fd = out.get(),
-                    .stderr_fd = err.get()});
-    EXPECT_TRUE(outcome.ok()) << outcome.error().message();
-    if (!outcome.ok()) return {};
-    ::lseek(out.get(), 0, SEEK_SET);
-    ::lseek(err.get(), 0, SEEK_SET);
-    return {std::move(outcome).value(), ReadAll(out.get(), Bytes::MiB(8)).value_or("?"),
-            ReadAll(err.get(), Bytes::MiB(8)).value_or("?")};
+    return RunIn(*slot_, argv, limits);
   }
   Ran Shell(const std::string& script, const RunLimits& limits = {}) {
     return RunArgv({"/bin/sh", "-c", script}, limits);

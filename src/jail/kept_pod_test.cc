@@ -164,10 +164,13 @@ TEST_F(KeptPod, AGuestOfASlowZygoteCanBeEndedAtOnce) {
       ::kill(zygote, SIGCONT);
     }
   });
-  const auto begin = std::chrono::steady_clock::now();
-  constexpr int kResets = 100;
-  for (int i = 0; i < kResets; ++i) EXPECT_TRUE(slot_->Reset().ok());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  // Who waits in vain is given up after twenty seconds.
+  constexpr auto kInVain = std::chrono::seconds(15);
+  for (int i = 0; i < 100 && !::testing::Test::HasFailure(); ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(slot_->Reset().ok());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, kInVain) << i;
+  }
   done = true;
 }
 

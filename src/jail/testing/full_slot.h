@@ -2,30 +2,21 @@
 // elsewhere.
 #pragma once
 
-#include <fcntl.h>
 #include <optional>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
-#include "base/files.h"
 #include "jail/grade.h"
 #include "jail/plan.h"
 #include "jail/seccomp_policy.h"
 #include "jail/slot.h"
+#include "jail/testing/run_in.h"
 #include "sys/cgroup_tree.h"
 #include "sys/host_facts.h"
 
 namespace polybox::jail {
-
-struct Ran {
-  Outcome outcome;
-  std::string out;
-  std::string err;
-};
 
 /// What this host lacks for grade full, or nothing.
 inline std::string MissingForFull() {
@@ -58,23 +49,7 @@ class FullSlot : public ::testing::Test {
   }
 
   Ran RunArgv(const std::vector<std::string>& argv, const RunLimits& limits = {}) {
-    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    const UniqueFd out(::memfd_create("out", MFD_CLOEXEC));
-    const UniqueFd err(::memfd_create("err", MFD_CLOEXEC));
-    auto outcome = slot_->Run({.argv = argv,
-                               .env = {"PATH=/usr/bin:/bin", "HOME=/sandbox"},
-                               .directory = kWorkDirectory,
-                               .limits = limits,
-                               .one_cpu = false,
-                               .stdin_fd = null.get(),
-                               .stdout_fd = out.get(),
-                               .stderr_fd = err.get()});
-    EXPECT_TRUE(outcome.ok()) << outcome.error().message();
-    if (!outcome.ok()) return {};
-    ::lseek(out.get(), 0, SEEK_SET);
-    ::lseek(err.get(), 0, SEEK_SET);
-    return {std::move(outcome).value(), ReadAll(out.get(), Bytes::MiB(8)).value_or("?"),
-            ReadAll(err.get(), Bytes::MiB(8)).value_or("?")};
+    return RunIn(*slot_, argv, limits);
   }
   Ran Shell(const std::string& script, const RunLimits& limits = {}) {
     return RunArgv({"/bin/sh", "-c", script}, limits);
