@@ -1,7 +1,9 @@
 # The commands of polybox. `make serve` and `make test` need nothing but Debian 12 with git and make.
 # They install what is missing (tools/setup says what and why), and running them again costs seconds.
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-asan test-tsan test-cgroup2 fuzz check bench docs install clean
+.PHONY: help serve test test-deep test-asan test-tsan test-cgroup2 fuzz check bench docs install clean
+# For tools/run-tests, which prints how long everything before the suites took.
+export SETUP_BEGAN := $(shell date +%s)
 
 CMAKE := cmake
 # A machine of yours may have more cores than memory for them; JOBS=1 make test is gentle.
@@ -12,10 +14,11 @@ BINARY := build/polybox
 help:
 	@echo 'make serve    install what is needed, build, and start polybox'
 	@echo 'make test     install what the tests need, build, and run every test'
+	@echo 'make test-deep   run what takes longer: weaker grades, reuse, a virtual machine, containers, a browser'
 	@echo 'make test-asan, make test-tsan   run the unit tests under the sanitizers'
 	@echo 'make test-cgroup2   run the tests of limits and attacks in a virtual machine with cgroup v2'
 	@echo 'make fuzz     fuzz what reads requests (FUZZ_SECONDS=20 each)'
-	@echo 'make check    format, static analysis and layering of the sources'
+	@echo 'make check    format, layering, static analysis of the sources, and tests that wait a fixed time'
 	@echo 'make bench    measure, and write docs/benchmarks.md'
 	@echo 'make docs     rewrite the generated pages under docs/'
 	@echo 'make install  install the binary (PREFIX=/usr/local, DESTDIR=)'
@@ -53,12 +56,23 @@ serve:
 preinstall = $(1) preinstall || $(1) preinstall --unjailed
 
 test:
-	@tools/setup build test all-languages python-tools
+	@tools/setup build test all-languages python-tools node-tools
 	$(release_tests)
 	$(call build,release,all bench_jail)
 	$(link_binary)
 	@$(call preinstall,$(BINARY))
-	@tools/run-tests release e2e layering attacks soak
+	@tools/run-tests --as 'make test' release e2e layering attacks soak
+
+# What takes longer than CI has time for; DEEP='containers browser' runs only these. The last result of each suite is in
+# docs/deep-tests.md. A need of tools/packages.tsv that has the name of a suite is installed for it.
+DEEP ?= attacks-deep release-reuse-off attacks-reuse-off e2e-reuse-off reuse cgroup2 containers browser
+test-deep:
+	@tools/setup build test all-languages python-tools node-tools $(sort $(filter $(DEEP),$(shell cut -f1 tools/packages.tsv)))
+	$(release_tests)
+	$(call build,release,all bench_jail)
+	$(link_binary)
+	@$(call preinstall,$(BINARY))
+	@tools/run-tests --deep $(DEEP)
 
 # The unit tests under the sanitizers; CI runs both. With asan the requests of the end-to-end tests as well.
 test-asan:
@@ -88,10 +102,8 @@ test-cgroup2:
 
 check:
 	@tools/setup build test check
-	@tools/format --check
-	@tools/layering.py
 	@$(CMAKE) --preset dev --log-level=WARNING >/dev/null
-	@tools/tidy.py build/dev
+	@tools/run-tests check
 
 bench: $(BINARY)
 	@tools/setup bench
@@ -100,10 +112,12 @@ bench: $(BINARY)
 	@$(RELEASE)/tests/bench/bench_jail
 	@tests/bench/run.py --write
 	@tests/bench/load.py
+	@tests/bench/agents.py
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md
 	$(BINARY) docs languages > docs/languages.md
+	$(BINARY) docs tools > docs/tools.md
 	$(BINARY) docs openapi | python3 -m json.tool --indent 1 > docs/openapi.json
 
 PREFIX ?= /usr/local

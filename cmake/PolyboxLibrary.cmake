@@ -1,7 +1,7 @@
 # polybox_library(NAME [FOLDERS folder...] [DEPENDS folder...] [LINK target...] [TEST_DEPENDS folder...])
 #
 # The library of one folder: every *.cc there and in its own FOLDERS, with *_test.cc as one test program beside
-# it. DEPENDS is the layering rule: a folder may include headers of the folders it lists and of no others. LINK
+# it. DEPENDS is the layering rule: a folder may include headers of the folders and parts it lists and of no others. LINK
 # names libraries from outside. tools/layering.py reads these lines and fails when the sources disagree.
 function(polybox_library name)
   cmake_parse_arguments(ARG "" "" "FOLDERS;DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
@@ -13,6 +13,7 @@ function(polybox_library name)
 
   add_library(polybox_${name} STATIC ${sources})
   target_include_directories(polybox_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  list(FILTER ARG_DEPENDS EXCLUDE REGEX "/")  # parts are built with their libraries
   list(TRANSFORM ARG_DEPENDS PREPEND polybox_)
   target_link_libraries(polybox_${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK})
 

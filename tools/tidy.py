@@ -64,9 +64,13 @@ SHALLOW = ["-Xclang", "-analyzer-config", "-Xclang", "mode=shallow", "-Wno-depre
            "-Wno-unknown-warning-option"]
 
 
+def is_for_tests(file):
+    return file.endswith("_test.cc") or "testing" in pathlib.Path(file).parts
+
+
 def run(tidy, build, entry):
     command = [tidy, "--quiet", "-p", str(build), *("--extra-arg=" + word for word in SHALLOW)]
-    if entry["file"].endswith("_test.cc"):
+    if is_for_tests(entry["file"]):
         command.append("--checks=-clang-analyzer-*")
     command.append(entry["file"])
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

@@ -1,36 +1,38 @@
-// What polybox keeps between runs, where the settings say. Whatever cannot be kept only costs time,
-// which is said once; but for packages on request, which have no other place.
+// Opens the caches that polybox keeps between runs, at the paths of the settings. polybox works
+// without a cache, only slower, and warns once. Only packages on request need the cache directory.
 #pragma once
 
 #include <functional>
 #include <memory>
 
 #include "command.h"
-#include "exec/compile_cache.h"
-#include "exec/package_source.h"
-#include "exec/preparer.h"
+#include "compile/compile_cache.h"
+#include "compile/preparer.h"
+#include "packages/package_source.h"
 
 namespace polybox::cmd {
 
 class Caches {
  public:
-  /// Hears what is not kept and why; the error carries the fix.
+  /// Called with the reason why something is not cached. The error contains the fix.
   using Warn = std::function<void(const Error&)>;
 
-  /// Looks at the cache directory. `context` must outlive it.
+  /// Makes and checks the cache directory. `context` must outlive this object.
   Caches(const Context& context, Warn warn);
 
-  /// Whether there is a cache directory that can be written.
+  /// Returns whether there is a writable cache directory.
   bool usable() const { return usable_; }
 
-  /// Null when it is off, or cannot be opened.
-  std::unique_ptr<exec::CompileCache> OpenCompileCache() const;
-  /// The same for what compile steps find ready, which is kept beside it. `home` must outlive it.
-  std::unique_ptr<exec::Preparer> OpenPreparer(const exec::JailHome& home,
-                                               exec::Preparer::Mode mode) const;
-  /// Null when there is no place for packages of requests. `home` must outlive it.
-  Result<std::unique_ptr<exec::PackageSource>> OpenPackages(
-      const exec::JailHome& home, exec::PackageSourceOptions options) const;
+  /// Returns null when the compile cache is off or cannot be opened.
+  std::unique_ptr<compile::CompileCache> OpenCompileCache() const;
+  /// Opens the cache of files that are prepared for compile steps; null when it is off or cannot be
+  /// opened. `home` must outlive it.
+  std::unique_ptr<compile::Preparer> OpenPreparer(const launch::JailHome& home,
+                                                  compile::Preparer::Mode mode) const;
+  /// Returns null when there is no directory for packages of requests. `home` must outlive the
+  /// result.
+  Result<std::unique_ptr<packages::PackageSource>> OpenPackages(
+      const launch::JailHome& home, packages::PackageSourceOptions options) const;
 
  private:
   const Context& context_;

@@ -1,6 +1,6 @@
-// A subcommand of the polybox program: its options and what it does. One file per subcommand
-// defines one of these; the table in main.cc lists them. Nothing here knows the library that reads
-// the command line (command_line.cc does).
+// A subcommand of the polybox program: its options and the function that runs it. Each file of a
+// subcommand defines one Subcommand; the table in main.cc lists them. Only command_line.cc knows
+// the library that parses the command line.
 #pragma once
 
 #include <functional>
@@ -18,33 +18,36 @@ namespace polybox::cmd {
 /// Exit codes of the program itself.
 enum ExitCode {
   kSuccess = 0,
-  kFailure = 1,  ///< It was asked right and could not do it.
-  kUsage = 2,    ///< It was asked wrong: a flag, a setting, a language file.
+  kFailure = 1,  ///< The command line was valid, but the command failed.
+  kUsage = 2,    ///< A usage error: a bad flag, setting, settings file or language file.
 };
 
-/// An option of one subcommand. The settings in config/settings.h are flags of every subcommand
-/// beside these.
+/// An option of one subcommand. In addition, the settings in config/settings.h are flags of every
+/// subcommand.
 struct Option {
-  /// "--json" for a flag, "language" for an argument that is known by its place.
+  /// "--json" for a flag, "language" for a positional argument.
   std::string name;
   std::string doc;
-  /// Where the value goes; bool is a switch, a vector takes any number of values.
+  /// Where the parser stores the value. A bool is a switch; a vector takes any number of values.
   std::variant<std::shared_ptr<bool>, std::shared_ptr<std::string>,
                std::shared_ptr<std::vector<std::string>>>
       into;
-  /// The words it may be; empty allows any.
+  /// The allowed values; empty allows any.
   std::vector<std::string> choices = {};
   bool required = false;
+  /// Takes all words after `--` and no others.
+  bool after_dashes = false;
 };
 
 struct Subcommand;
 
+/// What a subcommand gets when it runs. All references are valid until run() returns.
 struct Context {
   const config::Loaded& config;
   const Terminal& out;
   const Terminal& err;
   const log::Logger& log;
-  /// All of them, for what describes the program (completion).
+  /// All subcommands, for code that describes the program (completion).
   const std::vector<Subcommand>& subcommands;
 };
 
@@ -53,15 +56,17 @@ struct Subcommand {
   std::string doc;
   std::vector<Option> options;
   std::function<int(const Context&)> run;
-  /// At the end of its help.
+  /// Text at the end of the subcommand's help.
   std::string note = {};
-  /// For those who work on polybox: not in --help and not completed.
+  /// For developers of polybox: neither in --help nor in completion.
   bool hidden = false;
-  /// Takes the settings of the server as flags too.
+  /// Accepts the settings of the server as flags too.
   bool takes_server_settings = false;
+  /// Accepts the settings of the tools of agents as flags too.
+  bool takes_agent_settings = false;
 };
 
-/// The switch `--json` of the subcommands that have one.
+/// Returns the switch `--json`, for the subcommands that have one.
 Option JsonOption(const std::shared_ptr<bool>& as_json);
 
 Subcommand CompletionCommand();
@@ -69,6 +74,7 @@ Subcommand ConfigCommand();
 Subcommand DocsCommand();
 Subcommand DoctorCommand();
 Subcommand LanguagesCommand();
+Subcommand McpCommand();
 Subcommand PreinstallCommand();
 Subcommand RunCommand();
 Subcommand ServeCommand();

@@ -15,8 +15,8 @@ namespace {
 
 using Given = std::vector<std::pair<std::string, std::string>>;
 
-/// The flag of a setting. Its value stays text: the loader reads and checks it like that of every
-/// other source.
+/// Adds the flag of a setting. The value stays text, because the settings loader parses the text of
+/// every source.
 CLI::Option* AddSetting(CLI::App& app, const config::Setting& setting, Given& given) {
   static const config::Settings kDefaults;
   const std::string shown = setting.default_doc.empty() ? config::ShowValue(kDefaults, setting)
@@ -28,8 +28,8 @@ CLI::Option* AddSetting(CLI::App& app, const config::Setting& setting, Given& gi
     given.emplace_back(key, value);
   };
   if (std::holds_alternative<bool config::Settings::*>(setting.member)) {
-    // "--insecure" alone, or "--insecure=false". Const, or it would be where the value
-    // goes.
+    // "--insecure" alone, or "--insecure=false". The text is const so that the library takes it for
+    // the description; a non-const text would be the target of the value.
     return app.add_flag(name, std::as_const(doc))
         ->each(take)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -47,11 +47,22 @@ CLI::Option* AddSetting(CLI::App& app, const config::Setting& setting, Given& gi
       ->type_name(config::ValueForm(setting));
 }
 
+std::string GroupOf(config::Scope scope) {
+  switch (scope) {
+    case config::Scope::kEverywhere:
+      return "Settings";
+    case config::Scope::kServer:
+      return "Settings of the server";
+    case config::Scope::kAgents:
+      return "Settings of the tools";
+  }
+  return "";
+}
+
 void AddSettings(CLI::App& app, config::Scope scope, Given& given) {
   for (const config::Setting& setting : config::AllSettings()) {
     if (setting.scope != scope) continue;
-    const bool server = scope == config::Scope::kServer;
-    AddSetting(app, setting, given)->group(server ? "Settings of the server" : "Settings");
+    AddSetting(app, setting, given)->group(GroupOf(scope));
   }
 }
 
@@ -62,15 +73,25 @@ struct AddOption {
   CLI::Option* operator()(const std::shared_ptr<bool>& into) const {
     return app.add_flag(option.name, *into, option.doc);
   }
-  CLI::Option* operator()(const auto& into) const {
+  CLI::Option* operator()(const std::shared_ptr<std::vector<std::string>>& into) const {
+    CLI::Option* added = app.add_option(option.name, *into, option.doc);
+    // Exactly one value per flag, or the flag would also take the words that follow.
+    if (option.name.starts_with("-")) added->expected(1)->allow_extra_args(false);
+    return added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  CLI::Option* operator()(const std::shared_ptr<std::string>& into) const {
     return app.add_option(option.name, *into, option.doc);
   }
 };
 
-/// Says what is wrong with the words of the chosen subcommand; "" when nothing is.
+/// Returns what is wrong with the words of the chosen subcommand; "" when nothing is.
 std::string CheckWords(const Subcommand& subcommand) {
   for (const Option& option : subcommand.options) {
     const auto* into = std::get_if<std::shared_ptr<std::string>>(&option.into);
+    const auto* list = std::get_if<std::shared_ptr<std::vector<std::string>>>(&option.into);
+    if (list != nullptr && option.required && (*list)->empty()) {
+      return fmt::format("missing {}", option.name);
+    }
     if (into == nullptr) continue;
     const std::string& value = **into;
     const std::string allowed = fmt::format("{}", fmt::join(option.choices, ", "));
@@ -87,12 +108,23 @@ std::string CheckWords(const Subcommand& subcommand) {
   return "";
 }
 
-Error BadWords(const Subcommand& subcommand, const std::string& complaint) {
-  return Error(ErrorKind::kInvalid, fmt::format("polybox {0}: {1}\nTry: polybox {0} --help",
-                                                subcommand.name, complaint));
+UsageError BadWords(const Subcommand& subcommand, const std::string& complaint) {
+  return {"polybox " + subcommand.name,
+          Error(ErrorKind::kInvalid, complaint).WithFix("polybox " + subcommand.name + " --help")};
 }
 
-/// The whole program as the library wants it.
+/// Gives the words after `--` to the option that takes them. Returns what is wrong, or "".
+std::string TakeRest(const Subcommand& subcommand, const std::vector<std::string>& rest) {
+  for (const Option& option : subcommand.options) {
+    const auto* list = std::get_if<std::shared_ptr<std::vector<std::string>>>(&option.into);
+    if (list == nullptr || !option.after_dashes) continue;
+    **list = rest;
+    return "";
+  }
+  return rest.empty() ? "" : fmt::format("unexpected \"{}\" after --", Printable(rest[0], 80));
+}
+
+/// The whole command line as the library's object.
 class Program {
  public:
   explicit Program(const std::vector<Subcommand>& subcommands) {
@@ -104,19 +136,18 @@ class Program {
   CLI::App& app() { return app_; }
   Parsed TakeParsed() { return std::move(parsed_); }
 
-  /// What was wrong, with the nearest word that would have been right.
-  Error Explain(const CLI::ParseError& error) const {
+  /// Returns what is wrong, with the most similar valid word.
+  UsageError Explain(const CLI::ParseError& error) const {
     const std::vector<CLI::App*> chosen = app_.get_subcommands();
     const std::string command = chosen.empty() ? "" : chosen[0]->get_name() + " ";
     const std::string unexpected = ExplainUnexpected();
-    return Error(ErrorKind::kInvalid,
-                 fmt::format("polybox: {}\nTry: polybox {}--help",
-                             unexpected.empty() ? error.what() : unexpected, command));
+    return {"polybox", Error(ErrorKind::kInvalid, unexpected.empty() ? error.what() : unexpected)
+                           .WithFix(fmt::format("polybox {}--help", command))};
   }
 
-  /// The same for a word that was left out.
-  Error ExplainMissing(const CLI::ParseError& error,
-                       const std::vector<Subcommand>& subcommands) const {
+  /// Returns the same for a missing word.
+  UsageError ExplainMissing(const CLI::ParseError& error,
+                            const std::vector<Subcommand>& subcommands) const {
     for (const CLI::App* chosen : app_.get_subcommands()) {
       const auto found = std::ranges::find(subcommands, chosen->get_name(), &Subcommand::name);
       const std::string complaint = CheckWords(*found);
@@ -130,19 +161,22 @@ class Program {
     CLI::App* sub = app_.add_subcommand(subcommand.name, subcommand.doc);
     sub->footer(subcommand.note);
     for (const Option& option : subcommand.options) {
+      if (option.after_dashes) continue;
       CLI::Option* added = std::visit(AddOption{*sub, option}, option.into);
-      // Also tells the library that the word is this one, and not another subcommand.
+      // This also tells the library that the word is this option and not another subcommand.
       if (option.required) added->required();
       if (!option.choices.empty())
         added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
     }
     if (subcommand.takes_server_settings)
       AddSettings(*sub, config::Scope::kServer, parsed_.settings);
+    if (subcommand.takes_agent_settings)
+      AddSettings(*sub, config::Scope::kAgents, parsed_.settings);
     if (subcommand.hidden) sub->group("");
     sub->callback([this, &subcommand] { parsed_.subcommand = &subcommand; });
   }
 
-  /// Every flag and command that could have stood there.
+  /// Returns every flag and command that would be valid instead of the unknown word.
   std::vector<std::string> KnownWords() const {
     std::vector<const CLI::App*> levels = {&app_};
     for (const CLI::App* chosen : app_.get_subcommands()) levels.push_back(chosen);
@@ -166,6 +200,11 @@ class Program {
                        : app_.get_subcommands().empty() ? "command"
                                                         : "argument";
     const std::vector<std::string> known = KnownWords();
+    // The word itself is known when it stands before the subcommand that takes it.
+    if (!app_.get_subcommands().empty() && std::ranges::count(known, name) != 0) {
+      const std::string command = app_.get_subcommands().front()->get_name();
+      return fmt::format("{} belongs after the command: polybox {} {}", name, command, name);
+    }
     return fmt::format("unknown {} {}{}", kind, name,
                        DidYouMean(name, {known.begin(), known.end()}));
   }
@@ -174,25 +213,42 @@ class Program {
   Parsed parsed_;
 };
 
-/// `polybox help languages` is `polybox languages --help`.
-std::vector<std::string> Arguments(int argc, char** argv) {
+struct Words {
+  /// The words for the library, in reverse order.
+  std::vector<std::string> ours;
+  /// The words after `--`, which belong to the program that polybox runs.
+  std::vector<std::string> rest;
+};
+
+/// Splits the command line. `polybox help languages` becomes `polybox languages --help`.
+Words WordsOf(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  std::vector<std::string> rest;
+  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+    rest.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
   if (!words.empty() && words[0] == "--version") words[0] = "version";
-  std::ranges::reverse(words);  // as the library wants them
-  return words;
+  std::ranges::reverse(words);
+  return {std::move(words), std::move(rest)};
 }
 
 }  // namespace
 
-std::variant<Parsed, HelpText, Error> ParseCommandLine(int argc, char** argv,
-                                                       const std::vector<Subcommand>& subcommands) {
+std::string UsageError::Text() const {
+  return fmt::format("{}: {}\nTry: {}", program, error.message(), error.fix());
+}
+
+std::variant<Parsed, HelpText, UsageError> ParseCommandLine(
+    int argc, char** argv, const std::vector<Subcommand>& subcommands) {
   Program program(subcommands);
+  Words words = WordsOf(argc, argv);
   try {
-    program.app().parse(Arguments(argc, argv));
+    program.app().parse(std::move(words.ours));
   } catch (const CLI::CallForHelp&) {
     return HelpText{program.app().help()};
   } catch (const CLI::RequiredError& error) {
@@ -202,7 +258,8 @@ std::variant<Parsed, HelpText, Error> ParseCommandLine(int argc, char** argv,
   }
   Parsed parsed = program.TakeParsed();
   if (parsed.subcommand == nullptr) return parsed;
-  const std::string complaint = CheckWords(*parsed.subcommand);
+  std::string complaint = TakeRest(*parsed.subcommand, words.rest);
+  if (complaint.empty()) complaint = CheckWords(*parsed.subcommand);
   if (complaint.empty()) return parsed;
   return BadWords(*parsed.subcommand, complaint);
 }

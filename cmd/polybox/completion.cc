@@ -11,14 +11,16 @@
 namespace polybox::cmd {
 namespace {
 
+/// A flag as the scripts of all three shells need it.
 struct Flag {
   std::string name;
   std::string doc;
-  /// Words the value may be; empty: files.
+  /// The allowed values; if empty, file names are completed.
   std::vector<std::string> words;
   bool takes_value = false;
 };
 
+/// A subcommand with its own flags. `arguments` are the words that may stand after it.
 struct Node {
   std::string name;
   std::string doc;
@@ -26,7 +28,7 @@ struct Node {
   std::vector<std::string> arguments;
 };
 
-/// The first sentence or so, without what would need quoting.
+/// Returns about the first sentence, without characters that would need quoting.
 std::string Plain(std::string text) {
   text = text.substr(0, text.find(" ["));
   for (char& c : text) {
@@ -35,6 +37,7 @@ std::string Plain(std::string text) {
   return text;
 }
 
+/// Adds the settings of a scope, since each setting is a flag of the same name.
 void AppendSettings(std::vector<Flag>& flags, config::Scope scope) {
   for (const config::Setting& setting : config::AllSettings()) {
     if (setting.scope != scope) continue;
@@ -45,7 +48,7 @@ void AppendSettings(std::vector<Flag>& flags, config::Scope scope) {
   }
 }
 
-/// The flags of every command: the settings, and the help.
+/// Returns the flags of every command: the settings and --help.
 std::vector<Flag> CommonFlags() {
   std::vector<Flag> flags = {{"--help", "Print the help", {}, false}};
   AppendSettings(flags, config::Scope::kEverywhere);
@@ -63,9 +66,11 @@ Node NodeOf(const Subcommand& subcommand) {
     }
   }
   if (subcommand.takes_server_settings) AppendSettings(node.flags, config::Scope::kServer);
+  if (subcommand.takes_agent_settings) AppendSettings(node.flags, config::Scope::kAgents);
   return node;
 }
 
+/// Returns the subcommands that a person may use. Hidden ones are for programs.
 std::vector<Node> NodesOf(const std::vector<Subcommand>& subcommands) {
   std::vector<Node> nodes;
   for (const Subcommand& subcommand : subcommands) {
@@ -74,6 +79,7 @@ std::vector<Node> NodesOf(const std::vector<Subcommand>& subcommands) {
   return nodes;
 }
 
+/// Returns the names in a form in which a shell script can split them.
 std::string Names(const auto& items) {
   std::vector<std::string> names;
   for (const auto& item : items) names.push_back(item.name);

@@ -1,17 +1,15 @@
-// polybox config: the settings in force and where each comes from.
+// polybox config: prints the settings and the source of each.
 #include <memory>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "command.h"
+#include "json/write.h"
 
 namespace polybox::cmd {
 namespace {
 
-namespace json = boost::json;
-
-/// A default that is worked out when it is needed, not a value yet.
+/// Returns whether the default is computed when it is needed, so that there is no value to show.
 bool IsComputed(const config::Loaded& loaded, const config::Setting& setting) {
   return loaded.OriginOf(setting.key).source == config::Source::kDefault &&
          config::ShowValue(loaded.settings, setting) ==
@@ -31,25 +29,23 @@ void PrintTable(const config::Loaded& loaded, const Terminal& out) {
 }
 
 struct ToJson {
-  json::value operator()(std::int64_t value) const { return value; }
-  json::value operator()(bool value) const { return value; }
-  json::value operator()(const std::string& value) const { return json::value(value); }
-  json::value operator()(const std::vector<std::string>& value) const {
-    return json::value_from(value);
-  }
-  json::value operator()(Bytes value) const { return value.count(); }
-  json::value operator()(Duration value) const { return json::value(FormatDuration(value)); }
+  json::Value operator()(std::int64_t value) const { return value; }
+  json::Value operator()(bool value) const { return value; }
+  json::Value operator()(const std::string& value) const { return json::Text(value); }
+  json::Value operator()(const std::vector<std::string>& value) const { return json::Texts(value); }
+  json::Value operator()(Bytes value) const { return value.count(); }
+  json::Value operator()(Duration value) const { return json::Value(FormatDuration(value)); }
 };
 
 void PrintJson(const config::Loaded& loaded, const Terminal& out) {
-  json::object all;
+  json::Object all;
   for (const config::Setting& setting : config::AllSettings()) {
-    json::value value =
+    json::Value value =
         std::visit([&](auto member) { return ToJson()(loaded.settings.*member); }, setting.member);
     if (IsComputed(loaded, setting)) value = nullptr;
     all[setting.key] = {{"value", std::move(value)}, {"from", loaded.OriginOf(setting.key).name}};
   }
-  out.PrintLine(json::serialize(all));
+  out.PrintLine(json::Write(all));
 }
 
 }  // namespace
@@ -64,7 +60,8 @@ Subcommand ConfigCommand() {
                      : PrintTable(context.config, context.out);
             return kSuccess;
           },
-          .takes_server_settings = true};
+          .takes_server_settings = true,
+          .takes_agent_settings = true};
 }
 
 }  // namespace polybox::cmd

@@ -1,22 +1,29 @@
-// polybox doctor: what this host has, what is missing, what that costs and how to fix it.
+// polybox doctor: reports what this host offers, what is missing, what that costs and how to fix
+// it.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "command.h"
+#include "complaint.h"
+#include "exec/ground.h"
 #include "installed.h"
 #include "jail/grade.h"
+#include "json/write.h"
+#include "machine/find_identity.h"
 #include "sys/command.h"
 #include "sys/host_facts.h"
+#include "workspace/workspace.h"
 
 namespace polybox::cmd {
 namespace {
 
-namespace json = boost::json;
+using jail::Grade;
 using jail::HostCheck;
 
+/// Checks for a program on PATH. Its absence does not weaken the isolation, so `without` is empty.
 HostCheck CheckProgram(const std::string& name, std::string cost, std::string fix) {
   const std::string found = sys::FindOnPath(name, SearchPath());
   return {.name = name,
@@ -27,7 +34,7 @@ HostCheck CheckProgram(const std::string& name, std::string cost, std::string fi
           .without = std::nullopt};
 }
 
-/// The package installers that the language files name.
+/// Checks for the package installers that the language files name.
 std::vector<HostCheck> CheckTools(const languages::Registry& registry) {
   std::vector<HostCheck> checks;
   for (const languages::Language& language : registry.all()) {
@@ -43,6 +50,7 @@ std::vector<HostCheck> CheckTools(const languages::Registry& registry) {
   return checks;
 }
 
+/// Returns the result of looking for a toolchain in the form of a check of the host.
 HostCheck CheckLanguage(const languages::Language& language,
                         const Result<languages::Toolchain>& toolchain) {
   if (toolchain.ok()) {
@@ -61,6 +69,62 @@ HostCheck CheckLanguage(const languages::Language& language,
           .without = std::nullopt};
 }
 
+/// Says which user the commands of the configured workspace are; nothing if there is none.
+std::optional<HostCheck> CheckWorkspace(const launch::JailHome& home,
+                                        const config::Settings& settings) {
+  const auto workspace = workspace::Workspace::Open("", settings.workspace, {});
+  if (!workspace.ok()) return {};
+  const auto as_root =
+      settings.workspace_as_root ? machine::AsRoot::kAllow : machine::AsRoot::kRefuse;
+  const auto identity = machine::FindIdentity(**workspace, home, as_root);
+  HostCheck check;
+  check.name = "commands in the workspace";
+  check.ok = identity.ok();
+  check.found = identity.ok() ? machine::DescribeIdentity(*identity) : identity.error().message();
+  check.cost = "agents cannot run commands in " + (*workspace)->path();
+  if (!identity.ok()) check.fix = identity.error().fix();
+  return check;
+}
+
+/// Runs a program in a slot, in the best grade in which that works. Stores that grade in `grade`.
+HostCheck CheckSlot(const std::vector<HostCheck>& host, Grade& grade,
+                    std::optional<launch::JailHome>& made) {
+  HostCheck check = {.name = "a program in a slot",
+                     .ok = true,
+                     .found = "",
+                     .cost = "that grade is not used",
+                     .fix = "see what the step needs; in a container, allow it",
+                     .without = Grade::kNone};
+  const Result<exec::Descent> possible =
+      exec::Descent::From(host, {.minimum = Grade::kLandlock, .wanted = std::nullopt});
+  // Without a possible grade there is nothing to try. The checks before this one name the reasons.
+  if (!possible.ok()) {
+    grade = Grade::kNone;
+    check.found = "not tried: no grade is possible";
+    check.ok = false;
+    check.fix = "see what is missing above";
+    return check;
+  }
+  exec::Descent descent = *possible;
+  Result<launch::JailHome> home = exec::FindGround(descent);
+  grade = home.ok() ? home->grade() : Grade::kNone;
+  check.found =
+      home.ok() ? fmt::format("runs in grade {}", jail::GradeName(grade)) : "no grade works";
+  check.ok = home.ok() && descent.passed_over().empty();
+  for (const std::string& why : descent.passed_over()) check.found += "; " + why;
+  const std::string limits = home.ok() ? jail::LimitsNote(grade) : "";
+  if (!limits.empty()) check.found += "; " + limits;
+  if (home.ok()) {
+    check.without = std::nullopt;
+    made.emplace(std::move(home).value());
+  } else {
+    check.cost = "nothing can run isolated";
+    check.fix = home.error().fix();
+  }
+  return check;
+}
+
+/// Checks under one title. The title is also the key of the checks in the JSON form.
 struct Section {
   const char* title;
   std::vector<HostCheck> checks;
@@ -72,16 +136,21 @@ struct Report {
   jail::Grade grade = jail::Grade::kNone;
   bool any_language = false;
 
+  /// Decides the exit code, so that scripts can ask whether this host is usable at all.
   bool CanRun() const { return any_language && grade != jail::Grade::kNone; }
 };
 
+/// Runs all checks. An error means that a check itself failed, not that something is missing.
 Result<Report> Examine(const Context& context) {
   Report report;
-  // Before anything may start threads: it forks.
   const sys::HostFacts facts = sys::ProbeHost();
   report.kernel = facts.kernel;
   std::vector<HostCheck> host = jail::CheckHost(facts);
-  report.grade = jail::BestGrade(host);
+  std::optional<launch::JailHome> home;
+  host.push_back(CheckSlot(host, report.grade, home));
+  if (home) {
+    if (auto check = CheckWorkspace(*home, context.config.settings)) host.push_back(*check);
+  }
   POLYBOX_ASSIGN_OR_RETURN(const Installed installed,
                            LoadInstalled(context.config.settings, context.log));
   Section toolchains = {"Languages", {}};
@@ -94,12 +163,16 @@ Result<Report> Examine(const Context& context) {
   return report;
 }
 
+/// Prints a check in a line. If it failed, two more lines say what that costs and how to fix it.
+/// Red marks a failure that weakens the isolation.
 void PrintCheck(const HostCheck& check, std::size_t width, const Terminal& out) {
   const std::string mark = check.ok        ? out.Styled(Style::kGood, "ok     ")
                            : check.without ? out.Styled(Style::kBad, "missing")
                                            : out.Styled(Style::kWarn, "missing");
   out.PrintLine(fmt::format("  {} {:{}}  {}", mark, check.name, width, check.found));
   if (check.ok) return;
+  // Below the text `found`: two spaces, the mark of seven characters, a space, the name, and two
+  // spaces.
   const std::string indent(width + 12, ' ');
   out.PrintLine(fmt::format("{}cost: {}", indent, check.cost));
   out.PrintLine(fmt::format("{}fix:  {}", indent, check.fix));
@@ -127,8 +200,9 @@ void PrintText(const Report& report, const Terminal& out) {
                             out.Styled(style, jail::GradeName(report.grade))));
 }
 
-json::value ToJson(const HostCheck& check) {
-  json::object object = {{"name", check.name}, {"ok", check.ok}, {"found", check.found}};
+/// Returns the check as JSON. Scripts find cost and fix only in failed checks.
+json::Value ToJson(const HostCheck& check) {
+  json::Object object = {{"name", check.name}, {"ok", check.ok}, {"found", check.found}};
   if (!check.ok) {
     object["cost"] = check.cost;
     object["fix"] = check.fix;
@@ -137,17 +211,18 @@ json::value ToJson(const HostCheck& check) {
 }
 
 void PrintJson(const Report& report, const Terminal& out) {
-  json::object object = {{"kernel", report.kernel},
+  json::Object object = {{"kernel", report.kernel},
                          {"isolation", jail::GradeName(report.grade)},
                          {"can_run", report.CanRun()}};
   for (const Section& section : report.sections) {
     std::string key = section.title;
     key[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(key[0])));
-    json::array checks;
+    json::Array checks;
     for (const HostCheck& check : section.checks) checks.push_back(ToJson(check));
+    // "isolation" is already the grade, so these checks have another key.
     object[key == "isolation" ? "host" : key] = std::move(checks);
   }
-  out.PrintLine(json::serialize(object));
+  out.PrintLine(json::Write(object));
 }
 
 }  // namespace
@@ -160,8 +235,11 @@ Subcommand DoctorCommand() {
           .run = [as_json](const Context& context) -> int {
             const Result<Report> report = Examine(context);
             if (!report.ok()) {
-              context.err.PrintLine(report.error().message());
-              return kUsage;
+              return Complain({.out = context.out,
+                               .err = context.err,
+                               .as_json = *as_json,
+                               .text = report.error().message()},
+                              report.error());
             }
             *as_json ? PrintJson(*report, context.out) : PrintText(*report, context.out);
             return report->CanRun() ? kSuccess : kFailure;

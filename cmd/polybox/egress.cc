@@ -18,7 +18,7 @@ Result<std::unique_ptr<exec::GuestEgress>> GuestEgressFor(
     std::shared_ptr<net::EgressLedger> ledger) {
   if (settings.guest_egress.empty()) return std::unique_ptr<exec::GuestEgress>();
   if (!jail::HasNamespaces(grade)) {
-    // Better than guests that silently have no network, or the host's.
+    // An error is better than guests that silently have no network, or the host's network.
     return Error(ErrorKind::kInvalid,
                  fmt::format("guest-egress: the isolation grade {} has no network namespaces, so "
                              "guests cannot be given hosts",

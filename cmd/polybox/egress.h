@@ -1,4 +1,4 @@
-// The network of guests, as the settings ask for it, and what is counted of it.
+// The network access of guests by the settings, and its metrics.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@
 
 namespace polybox::cmd {
 
-/// A variable of our own environment; "" when it is not set.
+/// Returns a variable of this process's environment; "" when it is not set.
 std::string Variable(const std::string& name);
 
-/// Null when the setting names nobody. An error, with a fix, when guests of this grade can be given
-/// no network of their own, or the environment names a proxy that is none.
+/// Returns null when the setting names no host. Returns an error with a fix when guests of this
+/// grade cannot have a network of their own. An invalid proxy in the environment is an error too.
 Result<std::unique_ptr<exec::GuestEgress>> GuestEgressFor(
     const config::Settings& settings, jail::Grade grade, std::shared_ptr<net::EgressLedger> ledger);
 
-/// Shows on /metrics what stands in the ledgers.
+/// Adds the counters of the ledgers to /metrics.
 void ShowEgress(obs::Metrics& metrics,
                 const std::vector<std::shared_ptr<net::EgressLedger>>& ledgers);
 

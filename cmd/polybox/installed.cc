@@ -12,11 +12,16 @@ std::string SearchPath() {
 }
 
 Result<languages::Registry> LoadRegistry(const config::Settings& settings) {
-  return languages::Registry::Load(languages::BuiltinFiles(), settings.languages_dir);
+  return languages::Registry::Load(
+      // Files of the operator come after the built-in ones and therefore replace them.
+      languages::BuiltinFiles(), settings.languages_dir,
+      {.run = settings.run_memory, .compile = settings.compile_memory});
 }
 
 languages::FinderOptions FinderFor(const config::Settings& settings) {
   return {.path = SearchPath(),
+          // All commands share this file, so `polybox run` does not ask a toolchain that the server
+          // has asked.
           .cache_file = settings.cache_dir + "/toolchains.json",
           .packages_dir = settings.packages_dir};
 }

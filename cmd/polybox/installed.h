@@ -1,4 +1,4 @@
-// The languages and their toolchains as a subcommand needs them: loaded by the settings in force.
+// Loads languages and their toolchains by the settings, for subcommands.
 #pragma once
 
 #include "base/log.h"
@@ -14,13 +14,13 @@ struct Installed {
   languages::Toolchains toolchains;
 };
 
-/// An error means a bad language file.
+/// Load the language files, or these and the toolchains. An error means a bad language file.
 Result<languages::Registry> LoadRegistry(const config::Settings& settings);
 Result<Installed> LoadInstalled(const config::Settings& settings, const log::Logger& log);
 
 languages::FinderOptions FinderFor(const config::Settings& settings);
 
-/// $PATH of this process.
+/// Returns $PATH of this process.
 std::string SearchPath();
 
 }  // namespace polybox::cmd

@@ -1,31 +1,27 @@
-// polybox languages: what can run here and what each language supports.
+// polybox languages: lists the languages that run on this host and what each supports.
 #include <memory>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "command.h"
+#include "complaint.h"
 #include "installed.h"
+#include "json/write.h"
 
 namespace polybox::cmd {
 namespace {
 
-namespace json = boost::json;
 using languages::Language;
 using languages::Toolchain;
 
-json::value Strings(const auto& texts) {
-  json::array array;
-  for (const auto& text : texts) array.emplace_back(std::string_view(text));
-  return array;
-}
-
-json::value ToJson(const Language& language, const Result<Toolchain>& toolchain) {
-  json::object object = {{"id", language.id},
+/// Returns a language as `polybox languages --json` shows it. Every language has the same members,
+/// so that programs need not test for them.
+json::Value ToJson(const Language& language, const Result<Toolchain>& toolchain) {
+  json::Object object = {{"id", language.id},
                          {"name", language.name},
-                         {"aliases", Strings(language.aliases)},
-                         {"extensions", Strings(language.extensions)},
+                         {"aliases", json::Texts(language.aliases)},
+                         {"extensions", json::Texts(language.extensions)},
                          {"available", toolchain.ok()}};
   if (toolchain.ok()) {
     object["reason"] = nullptr;
@@ -34,44 +30,49 @@ json::value ToJson(const Language& language, const Result<Toolchain>& toolchain)
     object["binary"] = toolchain->binary;
     object["executable"] = toolchain->executable;
     object["root"] = toolchain->roots[0];
-    object["roots"] = Strings(toolchain->roots);
+    object["roots"] = json::Texts(toolchain->roots);
   } else {
     object["reason"] = toolchain.error().message();
     object["fix"] = toolchain.error().fix();
     for (const char* key : {"version", "binary", "executable", "root"}) object[key] = nullptr;
-    object["roots"] = json::array();
+    object["roots"] = json::Array();
   }
-  object["supports"] = Strings(Capabilities(language));
+  object["supports"] = json::Texts(Capabilities(language));
+  object["described"] = json::Texts(Described(language));
   object["preinstalled_packages"] =
-      Strings(language.packages ? language.packages->preinstalled : std::vector<std::string>());
+      json::Texts(language.packages ? language.packages->preinstalled : std::vector<std::string>());
   object["file"] = language.file;
   return object;
 }
 
+/// Prints all languages, also those that do not run here.
 void PrintJson(const Installed& installed, const Terminal& out) {
-  json::array all;
+  json::Array all;
   for (const Language& language : installed.registry.all()) {
     all.push_back(ToJson(language, installed.toolchains.at(language.id)));
   }
-  out.PrintLine(json::serialize(all));
+  out.PrintLine(json::Write(all));
 }
 
+/// Prints the languages that run here as a table. Each of the others gets a line with the reason
+/// and the fix.
 void PrintTable(const Installed& installed, const Terminal& out) {
   std::vector<std::vector<std::string>> available = {
-      {"LANGUAGE", "ALIASES", "VERSION", "ROOT", "SUPPORTS"}};
+      {"LANGUAGE", "ALIASES", "VERSION", "ROOT", "SUPPORTS", "DESCRIBED"}};
   std::vector<std::vector<std::string>> missing;
   for (const Language& language : installed.registry.all()) {
     const Result<Toolchain>& toolchain = installed.toolchains.at(language.id);
     if (toolchain.ok()) {
       available.push_back({language.id, fmt::format("{}", fmt::join(language.aliases, " ")),
                            toolchain->VersionNumber(), toolchain->roots[0],
-                           fmt::format("{}", fmt::join(Capabilities(language), " "))});
+                           fmt::format("{}", fmt::join(Capabilities(language), " ")),
+                           fmt::format("{}", fmt::join(Described(language), " "))});
     } else {
       missing.push_back({"  " + language.id, toolchain.error().message(), toolchain.error().fix()});
     }
   }
   using enum Style;
-  out.Print(Columns(available, {kBold, kDim, kGood, kDim, kPlain}, out));
+  out.Print(Columns(available, {kBold, kDim, kGood, kDim, kPlain, kDim}, out));
   if (missing.empty()) return;
   out.PrintLine("\nNot available:");
   out.Print(Columns(missing, {kBold, kWarn, kDim}, out));
@@ -82,13 +83,18 @@ void PrintTable(const Installed& installed, const Terminal& out) {
 Subcommand LanguagesCommand() {
   const auto as_json = std::make_shared<bool>(false);
   return {.name = "languages",
-          .doc = "List the languages, whether they can run here, and what each supports",
+          .doc =
+              "List the languages, whether they can run here, what each supports, and what its "
+              "file only describes (no command runs that yet)",
           .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             const Result<Installed> installed = LoadInstalled(context.config.settings, context.log);
             if (!installed.ok()) {
-              context.err.PrintLine(installed.error().message());
-              return kUsage;
+              return Complain({.out = context.out,
+                               .err = context.err,
+                               .as_json = *as_json,
+                               .text = installed.error().message()},
+                              installed.error());
             }
             *as_json ? PrintJson(*installed, context.out) : PrintTable(*installed, context.out);
             return kSuccess;

@@ -1,19 +1,21 @@
-// polybox: the program. Reads the command line, brings the settings together and runs one
-// subcommand.
+// The polybox program: parses the command line, loads the settings and runs one subcommand.
+#include <csignal>
+#include <exception>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "command_line.h"
+#include "complaint.h"
 #include "config/load.h"
 
 namespace polybox::cmd {
 namespace {
 
 std::vector<Subcommand> AllSubcommands() {
-  return {RunCommand(),        ServeCommand(),      DoctorCommand(),
-          LanguagesCommand(),  PreinstallCommand(), ConfigCommand(),
-          CompletionCommand(), VersionCommand(),    DocsCommand()};
+  return {RunCommand(),       ServeCommand(),      McpCommand(),    DoctorCommand(),
+          LanguagesCommand(), PreinstallCommand(), ConfigCommand(), CompletionCommand(),
+          VersionCommand(),   DocsCommand()};
 }
 
 log::Logger MakeLogger(const config::Settings& settings, const Terminal& err) {
@@ -24,6 +26,15 @@ log::Logger MakeLogger(const config::Settings& settings, const Terminal& err) {
                                 .colour = err.colours()});
 }
 
+/// Returns whether the command line asks for JSON, even if the rest of it is invalid.
+bool WantsJson(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--json" || word == "--json=true") return true;
+  }
+  return false;
+}
+
 int Main(int argc, char** argv, const Terminal& out) {
   const Terminal err(stderr);
   const std::vector<Subcommand> subcommands = AllSubcommands();
@@ -32,9 +43,10 @@ int Main(int argc, char** argv, const Terminal& out) {
     out.Print(help->text);
     return kSuccess;
   }
-  if (const auto* error = std::get_if<Error>(&answer)) {
-    err.PrintLine(error->message());
-    return kUsage;
+  const bool as_json = WantsJson(argc, argv);
+  if (const auto* error = std::get_if<UsageError>(&answer)) {
+    const std::string text = error->Text();
+    return Complain({.out = out, .err = err, .as_json = as_json, .text = text}, error->error);
   }
   Parsed& parsed = std::get<Parsed>(answer);
   if (parsed.subcommand == nullptr) {
@@ -44,16 +56,26 @@ int Main(int argc, char** argv, const Terminal& out) {
   const Result<config::Loaded> loaded =
       config::Load(config::ProcessInputs(std::move(parsed.settings)));
   if (!loaded.ok()) {
-    err.PrintLine(loaded.error().message());
-    return kUsage;
+    return Complain({.out = out, .err = err, .as_json = as_json, .text = loaded.error().message()},
+                    loaded.error());
   }
   const log::Logger log = MakeLogger(loaded->settings, err);
-  return parsed.subcommand->run(
-      {.config = *loaded, .out = out, .err = err, .log = log, .subcommands = subcommands});
+  if (parsed.subcommand->takes_server_settings) {
+    for (const std::string& warning : loaded->warnings) log.Warn(warning);
+  }
+  try {
+    return parsed.subcommand->run(
+        {.config = *loaded, .out = out, .err = err, .log = log, .subcommands = subcommands});
+  } catch (const std::exception& failure) {
+    // polybox reports errors as values. An exception is one that a library threw unexpectedly.
+    const Error error(ErrorKind::kSystem, failure.what());
+    return Complain({.out = out, .err = err, .as_json = as_json, .text = error.message()}, error);
+  }
 }
 
-/// Where whoever started us has closed one of them, what we open next would be taken for it. To
-/// read from these is to be at the end, to write to them fails as before.
+/// Opens /dev/null for each standard descriptor that is closed. Otherwise the next opened file
+/// would be used as a standard stream. A read from /dev/null returns the end of file, and a write
+/// fails as before, because the descriptor is read-only.
 void FillStandardDescriptors() {
   int fd = -1;
   do {
@@ -72,6 +94,9 @@ Option JsonOption(const std::shared_ptr<bool>& as_json) {
 
 int main(int argc, char** argv) {
   polybox::cmd::FillStandardDescriptors();
+  // A write past a file size limit of polybox (ulimit -f) fails with EFBIG and is reported. The
+  // slot init gives guests the default action of every signal again.
+  ::signal(SIGXFSZ, SIG_IGN);
   const polybox::cmd::Terminal out(stdout);
   const int code = polybox::cmd::Main(argc, argv, out);
   if (out.Flush()) return code;

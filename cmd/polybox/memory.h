@@ -1,14 +1,14 @@
-// What a server does with memory that it has let go of. Output of programs is as large as they
-// like, and pages that go back to the kernel after each answer come again for the next one, at a
-// price of milliseconds for a megabyte.
+// Sets what the server does with freed memory. Programs can produce large output. Without these
+// settings, pages that go back to the kernel after each answer are needed again for the next
+// answer, which costs milliseconds per megabyte.
 #pragma once
 
 namespace polybox {
 
-/// Once, before there are threads: freed memory stays, some megabytes of it.
+/// Keeps up to 8 MiB of freed memory in the process. Call once, before there are threads.
 void KeepFreedMemory();
 
-/// When nobody asks for anything: it goes back.
+/// Returns freed memory to the kernel. Called when the engine is idle.
 void GiveMemoryBack();
 
 }  // namespace polybox

@@ -12,7 +12,7 @@ std::string Variable(const std::string& name) {
 
 }  // namespace
 
-exec::PackageSourceOptions PackagesOf(const config::Settings& settings) {
+packages::PackageSourceOptions PackagesOf(const config::Settings& settings) {
   return {.directory = settings.cache_dir + "/package-sets",
           .size = settings.package_cache_size,
           .egress_allow = settings.egress_allow,

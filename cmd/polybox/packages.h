@@ -1,11 +1,11 @@
-// Where packages come from and whom their installers may reach, as the settings say.
+// The package sources, and the hosts that package installers may reach, by the settings.
 #pragma once
 
 #include "config/settings.h"
-#include "exec/package_source.h"
+#include "packages/package_source.h"
 
 namespace polybox::cmd {
 
-exec::PackageSourceOptions PackagesOf(const config::Settings& settings);
+packages::PackageSourceOptions PackagesOf(const config::Settings& settings);
 
 }  // namespace polybox::cmd

@@ -1,5 +1,5 @@
-// polybox preinstall: puts the packages that language files call preinstalled where every run sees
-// them.
+// polybox preinstall: installs the preinstalled packages of the language files into the directory
+// that every run sees.
 #include "languages/preinstall.h"
 
 #include <memory>
@@ -9,11 +9,13 @@
 
 #include "base/nearest.h"
 #include "command.h"
-#include "exec/installer.h"
-#include "exec/jail_home.h"
+#include "complaint.h"
 #include "installed.h"
 #include "isolation.h"
+#include "launch/jail_home.h"
 #include "packages.h"
+#include "packages/installer.h"
+#include "progress.h"
 
 namespace polybox::cmd {
 namespace {
@@ -49,16 +51,16 @@ Result<std::vector<const Language*>> Choose(const Registry& registry,
   for (const std::string& name : names) {
     const Language* language = registry.Find(name);
     if (language == nullptr) {
-      return Error(ErrorKind::kNotFound, fmt::format("no language \"{}\"{} (known: {})", name,
-                                                     DidYouMean(name, ids), fmt::join(ids, ", ")));
+      return Error(ErrorKind::kInvalid, fmt::format("no language \"{}\"{} (known: {})", name,
+                                                    DidYouMean(name, ids), fmt::join(ids, ", ")));
     }
     chosen.push_back(language);
   }
   return chosen;
 }
 
-/// The toolchain for installing. It may be that `requires` is only unmet because the packages are
-/// not there yet, so that is not asked for.
+/// Finds the toolchain for installing. `requires` is not checked, because it may be unmet only
+/// until the packages are installed.
 Result<languages::Toolchain> InstallingToolchain(Language language, const Context& context) {
   const config::Settings& settings = context.config.settings;
   language.toolchain.requires_files.clear();
@@ -72,53 +74,55 @@ Result<languages::Toolchain> InstallingToolchain(Language language, const Contex
   return std::move(found.at(id));
 }
 
-/// Where installers run: in a jail like those of requests, or as we do.
+/// Where installers run: in a jail like the installers of requests, or as a normal process of this
+/// user.
 class Place {
  public:
   /// An error says why there is no jail.
   static Result<std::unique_ptr<Place>> Jailed(const Context& context) {
     const config::Settings& settings = context.config.settings;
-    POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
-    if (!jail::HasNamespaces(grade)) {
+    POLYBOX_ASSIGN_OR_RETURN(launch::JailHome home, HomeFor(settings, context.log));
+    if (!jail::HasNamespaces(home.grade())) {
       return Error(ErrorKind::kUnavailable, fmt::format("the isolation grade {} has no network for "
                                                         "installers",
-                                                        jail::GradeName(grade)));
+                                                        jail::GradeName(home.grade())));
     }
-    POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade));
     std::unique_ptr<Place> place(new Place(std::move(home)));
     POLYBOX_ASSIGN_OR_RETURN(
         place->installer_,
-        exec::MakeJailInstaller(place->home_, PackagesOf(settings), context.log));
+        packages::MakeJailInstaller(place->home_, PackagesOf(settings), context.log));
     return place;
   }
 
-  /// Fills `target`.
+  /// Installs the packages into `target`.
   Status Install(const Language& language, const languages::Toolchain& toolchain,
                  const std::string& target) {
     const languages::Packages& packages = *language.packages;
-    POLYBOX_ASSIGN_OR_RETURN(const exec::InstallOutcome outcome,
+    POLYBOX_ASSIGN_OR_RETURN(const packages::InstallOutcome outcome,
                              installer_->Install({.installation = {language, toolchain, ""},
                                                   .requirements = packages.preinstalled,
                                                   .time = packages.limits.wall_time},
                                                  target));
     if (outcome.failure.empty()) return {};
-    return Error(ErrorKind::kUnavailable, fmt::format("{} failed: {}: {}", packages.installer,
-                                                      outcome.failure, outcome.output));
+    const std::string late =
+        outcome.timed_out ? "\n" + languages::ExplainLate(packages.limits.wall_time) : "";
+    return Error(ErrorKind::kUnavailable, fmt::format("{} failed: {}: {}{}", packages.installer,
+                                                      outcome.failure, outcome.output, late));
   }
 
  private:
-  explicit Place(exec::JailHome home) : home_(std::move(home)) {}
+  explicit Place(launch::JailHome home) : home_(std::move(home)) {}
 
-  exec::JailHome home_;
-  std::unique_ptr<exec::Installer> installer_;
+  launch::JailHome home_;
+  std::unique_ptr<packages::Installer> installer_;
 };
 
-/// False when it failed. `place` is null where there is no jail.
+/// Returns false when the installation failed. `place` is null where there is no jail.
 bool InstallOne(const Language& language, Place* place, const Context& context) {
   const config::Settings& settings = context.config.settings;
   const Result<languages::Toolchain> toolchain = InstallingToolchain(language, context);
   if (!toolchain.ok()) {
-    // The languages that are offered are those that are found; a missing one is no failure here.
+    // A language without a toolchain is not offered on this host, so it is no failure.
     context.out.PrintLine(fmt::format("{}: skipped, {}", language.id, toolchain.error().message()));
     return true;
   }
@@ -129,7 +133,10 @@ bool InstallOne(const Language& language, Place* place, const Context& context) 
       return place->Install(language, *toolchain, target);
     };
   }
+  Progress progress(context.err);
+  progress.Begin(fmt::format("installing packages of {}", language.name));
   const Result<PreinstallOutcome> outcome = languages::Preinstall(language, *toolchain, options);
+  progress.End();
   if (!outcome.ok()) {
     context.err.PrintLine(fmt::format("{}: {}", language.id, outcome.error().message()));
     return false;
@@ -150,13 +157,13 @@ struct Flags {
 int Run(const Flags& flags, const Context& context) {
   const auto registry = LoadRegistry(context.config.settings);
   if (!registry.ok()) {
-    context.err.PrintLine(registry.error().message());
-    return kUsage;
+    return Complain({.out = context.out, .err = context.err, .text = registry.error().message()},
+                    registry.error());
   }
   const auto chosen = Choose(*registry, flags.languages);
   if (!chosen.ok()) {
-    context.err.PrintLine(chosen.error().message());
-    return kUsage;
+    return Complain({.out = context.out, .err = context.err, .text = chosen.error().message()},
+                    chosen.error());
   }
   std::unique_ptr<Place> place;
   if (!flags.unjailed) {

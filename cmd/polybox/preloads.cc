@@ -5,24 +5,26 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/printable.h"
+#include "base/guest_bytes.h"
 #include "jail/outcome.h"
 
 namespace polybox::cmd {
 namespace {
 
-/// Why the program that loads a module did not end well; "" when it did.
-std::string Failure(const exec::Answer& answer) {
+// The length of an interpreter's error line; the rest of the output adds nothing.
+constexpr std::size_t kLongestFailure = 300;
+
+/// Returns why the program that loads a module failed; "" when it succeeded.
+GuestBytes Failure(const exec::Answer& answer) {
   if (const auto* refusal = std::get_if<exec::Refusal>(&answer)) {
     const bool over = refusal->kind == exec::RefusalKind::kDraining ||
                       refusal->kind == exec::RefusalKind::kCancelled;
-    return over ? "" : refusal->message;
+    return GuestBytes(over ? "" : refusal->message);
   }
   const auto& run = std::get<exec::Report>(answer).run;
-  if (!run || jail::ShellCode(run->outcome) == 0) return "";
-  // The module is the operator's, not a guest's.
-  if (!run->err.empty()) return Printable(run->err.substr(0, run->err.find('\n')), 300);
-  return fmt::format("{}", jail::EndName(run->outcome.end));
+  if (!run || jail::ShellCode(run->outcome) == 0) return {};
+  if (!run->err.empty()) return GuestBytes(run->err.substr(0, run->err.find('\n')));
+  return GuestBytes(std::string(jail::EndName(run->outcome.end)));
 }
 
 }  // namespace
@@ -31,10 +33,12 @@ Result<exec::Preloads> PreloadsOf(const config::Settings& settings, const exec::
   exec::Preloads preloads;
   std::string language;
   std::istringstream items(fmt::format("{}", fmt::join(settings.preload, ",")));
+  // The setting is a list, and each item may be a list as well. A name without "=" belongs to the
+  // language of the item before.
   for (std::string item; std::getline(items, item, ',');) {
     const std::size_t equals = item.find('=');
     if (equals != std::string::npos) language = item.substr(0, equals);
-    const exec::Installation* found = catalog.Find(language);
+    const launch::Installation* found = catalog.Find(language);
     if (found == nullptr || found->language.warm.kind != languages::WarmKind::kZygote) {
       return Error(
                  ErrorKind::kInvalid,
@@ -51,8 +55,9 @@ Result<exec::Preloads> PreloadsOf(const config::Settings& settings, const exec::
 void CheckPreloads(const exec::EngineOptions& options, const PreloadCheck& check,
                    const log::Logger& log) {
   if (options.preloads.empty()) return;
+  // Zygotes need namespaces. The server starts anyway, because the modules can still be imported.
   if (!options.warm || !jail::HasNamespaces(check.grade)) {
-    return log.Warn("preload: nothing is started ahead here, so nothing is loaded ahead",
+    return log.Warn("preload has no effect: no interpreter is started ahead",
                     {{"warm", options.warm}, {"isolation", jail::GradeName(check.grade)}});
   }
   for (const auto& [id, modules] : options.preloads) {
@@ -61,14 +66,17 @@ void CheckPreloads(const exec::EngineOptions& options, const PreloadCheck& check
     for (const std::string& module : modules) {
       exec::Request request;
       request.lane = check.lane;
-      request.language = id;
-      request.files = {{language.entry.file, language.warm.preload_check, 0644}};
-      request.args = {module};
+      exec::Program program;
+      program.language = id;
+      program.files = {{language.entry.file, language.warm.preload_check, 0644}};
+      program.args = {module};
+      request.work = std::move(program);
       check.engine.Submit(std::move(request), [id, module, log](const exec::Answer& answer) {
-        const std::string failure = Failure(answer);
+        const GuestBytes failure = Failure(answer);
         if (failure.empty()) return;
-        log.Warn("preload: a module cannot be loaded ahead",
-                 {{"language", id}, {"module", module}, {"error", failure}});
+        log.Warn(
+            "preload: a module cannot be loaded ahead",
+            {{"language", id}, {"module", module}, {"error", failure.Escaped(kLongestFailure)}});
       });
     }
   }

@@ -1,5 +1,5 @@
-// The setting `preload`: which modules an interpreter that is started ahead loads, and whether it
-// can.
+// The setting `preload`: the modules that an interpreter loads when it is started ahead, and a
+// check that it can load them.
 #pragma once
 
 #include "base/log.h"
@@ -10,20 +10,21 @@
 
 namespace polybox::cmd {
 
-/// "python=numpy,pandas": a language and its first module, then more of its modules.
+/// Parses the setting. "python=numpy,pandas" is a language and its first module, then more of its
+/// modules.
 Result<exec::Preloads> PreloadsOf(const config::Settings& settings, const exec::Catalog& catalog);
 
 struct PreloadCheck {
   exec::Executor& engine;
   const exec::Catalog& catalog;
   jail::Grade grade = jail::Grade::kNone;
-  /// Of the engine.
+  /// The number of the engine's lane for these checks.
   std::size_t lane = 0;
 };
 
-/// Has each of the engine's preloads loaded by a program of its language, in a jail like all
-/// others; the log says which could not be, and why. Waits for nothing: a server starts without
-/// them.
+/// Tests each of the engine's preloads with a program of its language, in a usual jail. Logs which
+/// modules cannot be loaded, and why. Does not wait for the results, because a server also starts
+/// without preloads.
 void CheckPreloads(const exec::EngineOptions& options, const PreloadCheck& check,
                    const log::Logger& log);
 

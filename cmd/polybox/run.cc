@@ -1,397 +1,348 @@
-// polybox run FILE: one program in the jail, on the command line.
+// polybox run FILE...: runs one program in a jail, on the command line.
 #include <algorithm>
-#include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/signalfd.h>
 
+#include "attached_run.h"
 #include "base/files.h"
-#include "base/nearest.h"
-#include "caches.h"
 #include "command.h"
-#include "egress.h"
-#include "exec/compile_step.h"
-#include "exec/jail_home.h"
-#include "exec/launch.h"
-#include "exec/streams.h"
-#include "exec/warm.h"
+#include "complaint.h"
+#include "exec/program_files.h"
 #include "installed.h"
 #include "isolation.h"
 #include "jail/grade.h"
-#include "jail/resource_limits.h"
+#include "limits/table.h"
+#include "progress.h"
+#include "run_engine.h"
 #include "run_report.h"
+#include "run_request.h"
+#include "sys/write_beneath.h"
 
 namespace polybox::cmd {
 namespace {
 
-using jail::Grade;
-using jail::Outcome;
+using exec::Report;
 using languages::Language;
-using Sink = exec::Streams::Sink;
 
-struct Flags {
-  std::shared_ptr<std::string> file = std::make_shared<std::string>();
-  std::shared_ptr<std::vector<std::string>> args = std::make_shared<std::vector<std::string>>();
-  std::shared_ptr<std::string> language = std::make_shared<std::string>();
-  std::shared_ptr<std::string> input = std::make_shared<std::string>();
-  std::shared_ptr<std::string> timeout = std::make_shared<std::string>();
-  std::shared_ptr<std::string> memory = std::make_shared<std::string>();
-  std::shared_ptr<std::string> output = std::make_shared<std::string>();
-  std::shared_ptr<bool> as_json = std::make_shared<bool>(false);
-  std::shared_ptr<bool> warm = std::make_shared<bool>(false);
-};
-
-Error Invalid(std::string message) {
-  return Error(ErrorKind::kInvalid, std::move(message));
-}
-
-/// The interpreter's name in a first line like `#!/usr/bin/env -S python3 -u`; "" when there is
-/// none.
-std::string ShebangName(std::string_view content) {
-  if (!content.starts_with("#!")) return "";
-  std::string line(content.substr(2, content.find('\n') - 2));
-  std::replace(line.begin(), line.end(), '\t', ' ');
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t end = std::min(line.find(' ', at), line.size());
-    const std::string word = line.substr(at, end - at);
-    const std::string name = word.substr(word.rfind('/') + 1);
-    if (!name.empty() && name != "env" && !name.starts_with('-')) return name;
-    at = end + 1;
-  }
-  return "";
-}
-
-const Language* ByExtension(const languages::Registry& registry, const std::string& file) {
-  const std::string extension = std::filesystem::path(file).extension().string();
-  for (const Language& language : registry.all()) {
-    if (std::ranges::count(language.extensions, extension) != 0) return &language;
-  }
-  return nullptr;
-}
-
-const Language* ByShebang(const languages::Registry& registry, std::string_view content) {
-  const std::string name = ShebangName(content);
-  for (const Language& language : registry.all()) {
-    if (!name.empty() && std::ranges::count(language.shebangs, name) != 0) return &language;
-  }
-  return nullptr;
-}
-
-/// By flag, else by extension, else by shebang.
-Result<const Language*> ChooseLanguage(const languages::Registry& registry, const Flags& flags,
-                                       std::string_view content) {
-  std::vector<std::string_view> ids;
-  for (const Language& language : registry.all()) ids.push_back(language.id);
-  if (!flags.language->empty()) {
-    const Language* named = registry.Find(*flags.language);
-    if (named != nullptr) return named;
-    return Invalid(fmt::format("no language \"{}\"{} (known: {})", *flags.language,
-                               DidYouMean(*flags.language, ids), fmt::join(ids, ", ")));
-  }
-  const Language* found = ByExtension(registry, *flags.file);
-  if (found == nullptr) found = ByShebang(registry, content);
-  if (found != nullptr) return found;
-  return Invalid(
-      fmt::format("{}: neither its extension nor a #! line says which language it is; "
-                  "give --language (known: {})",
-                  *flags.file, fmt::join(ids, ", ")));
-}
-
-Result<std::string> ReadProgram(const std::string& file) {
-  if (file == "-") return ReadAll(STDIN_FILENO, Bytes::MiB(16)).In("standard input");
-  return ReadFile(file);
-}
-
-Status ApplyLimits(const Flags& flags, jail::RunLimits& limits, Bytes& output) {
-  if (!flags.timeout->empty()) {
-    POLYBOX_ASSIGN_OR_RETURN(
-        limits.wall_time,
-        ParseDuration(WithUnit(*flags.timeout, "s")).In("--timeout \"" + *flags.timeout + "\""));
-    limits.cpu_time = std::max(limits.cpu_time, limits.wall_time);
-  }
-  if (!flags.output->empty()) {
-    POLYBOX_ASSIGN_OR_RETURN(
-        output,
-        ParseBytes(WithUnit(*flags.output, "B")).In("--output-limit \"" + *flags.output + "\""));
-  }
-  if (!flags.memory->empty()) {
-    POLYBOX_ASSIGN_OR_RETURN(const Bytes memory,
-                             ParseBytes(*flags.memory).In("--memory \"" + *flags.memory + "\""));
-    jail::SetMemory(limits, memory);
-  }
-  return {};
-}
-
-/// What the limit that ended the program can be changed with, for those who have not done so.
-std::string Advice(const Flags& flags, jail::End end) {
-  const struct {
-    jail::End end;
-    const std::string& given;
-    const char* flag;
-  } rows[] = {{jail::End::kTimedOut, *flags.timeout, "--timeout TIME"},
-              {jail::End::kOutOfMemory, *flags.memory, "--memory SIZE"},
-              {jail::End::kOutputLimit, *flags.output, "--output-limit SIZE"}};
-  for (const auto& row : rows) {
-    if (row.end == end && row.given.empty()) return fmt::format(" ({} allows more)", row.flag);
-  }
-  return "";
-}
-
-/// SIGINT and SIGTERM as a descriptor; they are the guest's from here on.
-Result<UniqueFd> TakeSignals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  ::sigaddset(&set, SIGINT);
-  ::sigaddset(&set, SIGTERM);
-  if (::pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) return Error::FromErrno("block signals");
-  UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC));
-  if (!fd.valid()) return Error::FromErrno("make a signalfd");
-  return fd;
-}
-
-/// None for "".
+/// Opens the file of --stdin; an empty descriptor for "".
 Result<UniqueFd> OpenInput(const std::string& path) {
   if (path.empty()) return UniqueFd();
-  if (std::filesystem::is_directory(path)) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
     return Error::FromErrno("--stdin " + path, EISDIR);
   }
   return OpenFile(path, O_RDONLY);
 }
 
-/// One `polybox run`, from the chosen language to the report.
-class Session {
- public:
-  Session(const Flags& flags, const Context& context, Grade grade)
-      : flags_(flags),
-        context_(context),
-        grade_(grade),
-        caches_(context, [&context](const Error& error) {
-          context.err.PrintLine("polybox: warning: " + error.message());
-          context.err.PrintLine("fix: " + error.fix());
-        }) {}
+/// Opens the directory of --output and makes it if necessary; an empty descriptor for "".
+Result<UniqueFd> OpenOutput(const std::string& path) {
+  if (path.empty()) return UniqueFd();
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return Error::FromErrno("--output: make " + path, error.value());
+  return OpenFile(path, O_RDONLY | O_DIRECTORY).In("--output");
+}
 
-  Result<int> Run(const Language& language, const languages::Toolchain& toolchain,
-                  std::string content) {
-    const std::string set = context_.config.settings.packages_dir + "/" + language.id;
-    const bool has_set = language.packages && ::access(set.c_str(), R_OK | X_OK) == 0;
-    exec::Installation installation{language, toolchain, has_set ? set : ""};
-    exec::Program program;
-    const std::string name = *flags_.file == "-"
-                                 ? language.entry.file
-                                 : std::filesystem::path(*flags_.file).filename().string();
-    program.files = {{name, std::move(content), 0644}};
-    program.args = *flags_.args;
-    // Before the signals are the guest's: a pipe that nobody writes to waits here.
-    POLYBOX_ASSIGN_OR_RETURN(input_, OpenInput(*flags_.input));
-    POLYBOX_ASSIGN_OR_RETURN(signals_, TakeSignals());
-    POLYBOX_ASSIGN_OR_RETURN(
-        egress_, GuestEgressFor(context_.config.settings, grade_,
-                                std::make_shared<net::EgressLedger>("guest", context_.log)));
-    installation.egress = egress_ != nullptr;
-    POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot, MakeSlot(installation));
-    installation.places = slot.places();
-    // After the slot, so that it ends first.
-    std::unique_ptr<net::EgressProxy> proxy;
-    if (egress_ != nullptr) {
-      POLYBOX_ASSIGN_OR_RETURN(proxy, egress_->Serve(slot));
+/// One `polybox run`, from the program's files to the report.
+class RunFlow {
+ public:
+  RunFlow(const RunFlags& flags, const Context& context) : flags_(flags), context_(context) {}
+
+  /// Returns the exit code. Runs the program in the strongest grade in which programs run on this
+  /// host.
+  Result<int> Run(exec::ProgramFiles program, const languages::Registry& registry,
+                  exec::Descent descent) {
+    const Language& language = *program.language;
+    skipped_ = std::move(program.skipped);
+    for (const std::string& path : skipped_) {
+      context_.err.PrintLine("polybox: left out: " + path);
     }
-    for (const std::string& shared : slot.shared()) {
-      context_.log.Warn("the guest is shown the host's own inodes", {{"what", shared}});
-    }
-    POLYBOX_ASSIGN_OR_RETURN(const auto files, exec::FilesFor(installation, program));
-    std::optional<StepReport> compile;
-    if (!language.compile) {
-      POLYBOX_RETURN_IF_ERROR(slot.PutFiles(files));
-    } else {
-      POLYBOX_ASSIGN_OR_RETURN(compile, Compile(slot, installation, files, program));
-      if (compile->outcome.end != jail::End::kExited || compile->outcome.exit_code != 0) {
-        return Finish(language, compile, std::nullopt);
+    POLYBOX_ASSIGN_OR_RETURN(exec::Request request,
+                             RequestOf(flags_, language, std::move(program.files)));
+    auto& asked = std::get<exec::Program>(request.work);
+    POLYBOX_ASSIGN_OR_RETURN(const exec::Catalog catalog, CatalogOf(language, registry));
+    POLYBOX_ASSIGN_OR_RETURN(output_, OpenOutput(flags_.output));
+    if (output_.valid()) asked.output_directory = context_.config.settings.output_dir;
+    // Opening a FIFO without a writer waits. Therefore this is before TakeSignals(): a signal can
+    // still end polybox here.
+    POLYBOX_ASSIGN_OR_RETURN(const UniqueFd input, OpenInput(flags_.input));
+    const bool reads_ours = !input.valid() && flags_.files[0] != "-";
+    request.attached.input = reads_ours ? STDIN_FILENO : input.get();
+    request.on_output = [this](exec::StepKind, exec::Stream stream, std::string_view text) {
+      PassOn(stream == exec::Stream::kOut ? STDOUT_FILENO : STDERR_FILENO, text);
+    };
+    request.on_stage = [this, packages = fmt::format("{}", fmt::join(asked.requirements, " "))](
+                           exec::Stage stage) { Show(stage, packages); };
+    POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, TakeSignals());
+    // Each round uses the next weaker grade. A round that ran the program is the last one, because
+    // a program must not run twice.
+    while (true) {
+      POLYBOX_ASSIGN_OR_RETURN(Tried tried, TryOn(descent, catalog, language, request, signals));
+      if (!tried.unusable) {
+        TellPassedOver(descent, context_.log);
+        return Finish(language, tried.answered);
       }
+      if (!descent.GoDown(*tried.unusable)) return descent.Failure();
     }
-    if (proxy != nullptr) proxy->Open();
-    POLYBOX_ASSIGN_OR_RETURN(StepReport run, RunProgram(slot, installation, program));
-    return Finish(language, compile, std::move(run));
   }
 
  private:
-  Result<jail::Slot> MakeSlot(exec::Installation& installation) {
-    POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade_));
-    home_.emplace(std::move(home));
-    preparer_ = caches_.OpenPreparer(*home_, exec::Preparer::Mode::kLook);
-    if (preparer_ != nullptr) installation.prepared = preparer_->Get(installation);
-    const bool warm = *flags_.warm && jail::HasNamespaces(grade_);
-    if (warm) installation.warm = exec::WarmFor(installation, {}, {});
-    if (warm && installation.warm.start.kind == jail::init::WarmKind::kNone) {
-      return Error(ErrorKind::kInvalid, fmt::format("{} is not started ahead of its programs",
-                                                    installation.language.name))
-          .WithFix("leave out --warm");
+  struct Tried {
+    AttachedAnswer answered;
+    /// Why no program runs in this isolation; nothing when programs do run.
+    std::optional<Error> unusable;
+  };
+
+  /// Runs the request in the current grade of `descent`. If the request fails, runs a trial program
+  /// to find out whether the isolation is the reason.
+  Result<Tried> TryOn(const exec::Descent& descent, const exec::Catalog& catalog,
+                      const Language& language, const exec::Request& request,
+                      const UniqueFd& signals) {
+    Result<launch::JailHome> home = descent.MakeHome();
+    if (!home.ok()) return Tried{{}, home.error()};
+    home->SetReuse(context_.config.settings.reuse == "on");
+    POLYBOX_ASSIGN_OR_RETURN(
+        const std::unique_ptr<RunEngine> engine,
+        RunEngine::Make(catalog, language, std::move(home).value(),
+                        {.warm = flags_.warm,
+                         .installs = !std::get<exec::Program>(request.work).requirements.empty()},
+                        context_));
+    Tried tried{RunAttached(engine->executor(), request, signals.get()), std::nullopt};
+    const auto* refusal = std::get_if<exec::Refusal>(&tried.answered.answer);
+    if (refusal == nullptr || refusal->kind != exec::RefusalKind::kFailed) return tried;
+    if (const Status trial = exec::TrySlot(engine->home()); !trial.ok()) {
+      tried.unusable = trial.error();
     }
-    POLYBOX_ASSIGN_OR_RETURN(jail::Slot slot,
-                             home_->MakeSlot(exec::SpecFor(installation, grade_), 0));
-    // As between two runs of the server's: this waits for the interpreter.
-    if (warm) POLYBOX_RETURN_IF_ERROR(slot.Reset());
-    return slot;
+    return tried;
   }
 
-  /// Puts the files into the slot as well. The compiler's output goes where the program's goes;
-  /// only the program gets the input.
-  Result<StepReport> Compile(jail::Slot& slot, const exec::Installation& installation,
-                             const std::vector<jail::InputFile>& files,
-                             const exec::Program& program) {
-    const languages::Step& step = *installation.language.compile;
-    POLYBOX_ASSIGN_OR_RETURN(const jail::RunRequest request,
-                             exec::RequestFor(installation, step, program));
-    limits_ = {request.limits.memory, request.limits.wall_time, step.limits.output};
-    StepReport report;
-    const Sink out = SinkFor(STDOUT_FILENO, report.out);
-    const Sink err = SinkFor(STDERR_FILENO, report.err);
-    const std::unique_ptr<exec::CompileCache> cache = caches_.OpenCompileCache();
-    const exec::CompileJob job = {
-        .sight = {installation, files, request, grade_},
-        .output = step.limits.output,
-        .listener =
-            [&](exec::Stream stream, std::string_view text) {
-              (stream == exec::Stream::kOut ? out : err)(text);
-            },
-        .run = [&](const exec::Listener& listener) -> Result<Outcome> {
-          exec::Streams streams;
-          streams.out = [&](std::string_view text) { listener(exec::Stream::kOut, text); };
-          streams.err = [&](std::string_view text) { listener(exec::Stream::kErr, text); };
-          streams.limit = step.limits.output;
-          streams.signals = signals_.get();
-          return exec::RunWithStreams(slot, request, streams);
-        }};
-    POLYBOX_ASSIGN_OR_RETURN(exec::Compiled compiled, exec::CompileIn(slot, cache.get(), job));
-    report.outcome = std::move(compiled.outcome);
-    report.cached = compiled.hit;
-    return report;
+  /// Returns a catalog of the one language. The error says why its toolchain does not run here.
+  Result<exec::Catalog> CatalogOf(const Language& language,
+                                  const languages::Registry& registry) const {
+    const config::Settings& settings = context_.config.settings;
+    exec::Catalog catalog(registry,
+                          languages::FindToolchains({language}, FinderFor(settings), context_.log),
+                          settings.packages_dir);
+    const Error* why = catalog.WhyNot(language.id);
+    if (why == nullptr) return catalog;
+    return Error(ErrorKind::kUnavailable,
+                 fmt::format("{} does not run here: {}", language.name, why->message()))
+        .WithFix(why->fix());
   }
 
-  Result<StepReport> RunProgram(jail::Slot& slot, const exec::Installation& installation,
-                                const exec::Program& program) {
-    const languages::Step& step = installation.language.run;
-    POLYBOX_ASSIGN_OR_RETURN(jail::RunRequest request,
-                             exec::RequestFor(installation, step, program));
-    Bytes output = step.limits.output;
-    POLYBOX_RETURN_IF_ERROR(ApplyLimits(flags_, request.limits, output));
-    limits_ = {request.limits.memory, request.limits.wall_time, output};
-    request.warm = exec::TakesOver(installation, request);
-    StepReport report;
-    const bool from_terminal = !input_.valid() && *flags_.file != "-";
-    exec::Streams streams;
-    streams.input = input_.valid() ? input_.get() : from_terminal ? STDIN_FILENO : -1;
-    streams.out = SinkFor(STDOUT_FILENO, report.out);
-    streams.err = SinkFor(STDERR_FILENO, report.err);
-    streams.limit = output;
-    streams.signals = signals_.get();
-    POLYBOX_ASSIGN_OR_RETURN(report.outcome,
-                             exec::RunWithStreams(slot, std::move(request), streams));
-    return report;
+  /// Writes a part of the output to our own stream. With --json the report contains the output
+  /// instead.
+  void PassOn(int fd, std::string_view text) {
+    if (flags_.as_json) return;
+    progress_.End();
+    const Status written = WriteAll(fd, text);
+    // A reader such as `head` closes the pipe when it has enough; this is no error.
+    if (!written.ok() && written.error().system_errno() != EPIPE) lost_ = written.error();
   }
 
-  Sink SinkFor(int fd, std::string& kept) {
-    if (*flags_.as_json) return [&kept](std::string_view text) { kept += text; };
-    return [this, fd](std::string_view text) {
-      const Status written = WriteAll(fd, text);
-      // Who has heard enough closes the pipe.
-      if (!written.ok() && written.error().system_errno() != EPIPE) lost_ = written.error();
-    };
+  /// Tells a person what the run waits for. The program has the terminal for itself as soon as it
+  /// runs.
+  void Show(exec::Stage stage, const std::string& packages) {
+    switch (stage) {
+      case exec::Stage::kQueued:
+        return progress_.Begin("waiting for a free place");
+      case exec::Stage::kInstalling:
+        return progress_.Begin("installing " + packages);
+      case exec::Stage::kCompiling:
+        return progress_.Begin("compiling");
+      case exec::Stage::kRunning:
+        return progress_.End();
+    }
   }
 
-  Result<int> Finish(const Language& language, const std::optional<StepReport>& compile,
-                     const std::optional<StepReport>& run) const {
+  /// Ends the run that the engine has answered, and returns the exit code. A guest that failed is
+  /// no error of polybox.
+  Result<int> Finish(const Language& language, const AttachedAnswer& answered) {
+    progress_.End();
     if (lost_) return Error(*lost_).In("write the output");
-    const StepReport& last = run ? *run : *compile;
-    if (*flags_.as_json) {
-      context_.out.PrintLine(ReportJson({language.id, grade_, compile, run}));
-    } else {
-      const std::string reason = jail::Explain(last.outcome, limits_);
-      const std::string step = run ? "" : "while compiling: ";
-      const std::string advice = run ? Advice(flags_, last.outcome.end) : "";
-      if (!reason.empty()) context_.err.PrintLine("polybox: " + step + reason + advice);
+    if (const auto* report = std::get_if<Report>(&answered.answer)) {
+      return Finish(language, *report);
     }
-    return jail::ShellCode(last.outcome);
+    const auto& refusal = std::get<exec::Refusal>(answered.answer);
+    if (refusal.kind == exec::RefusalKind::kCancelled && answered.ended_by != 0) {
+      const Error error(ErrorKind::kUnavailable, fmt::format("ended by {} before the program ran",
+                                                             jail::SignalName(answered.ended_by)));
+      return Complain({.out = context_.out,
+                       .err = context_.err,
+                       .as_json = flags_.as_json,
+                       .exit_code = 128 + answered.ended_by},
+                      error);
+    }
+    const bool invalid = refusal.kind == exec::RefusalKind::kInvalid;
+    return Error(invalid ? ErrorKind::kInvalid : ErrorKind::kUnavailable, refusal.message);
   }
 
-  const Flags& flags_;
+  /// Writes the files, prints the report and returns the exit code of the last step.
+  int Finish(const Language& language, const Report& report) {
+    const exec::StepReport* last = report.run       ? &*report.run
+                                   : report.compile ? &*report.compile
+                                                    : nullptr;
+    const std::vector<WrittenFile> files = WriteFiles(report);
+    int code = last == nullptr ? kFailure : jail::ShellCode(last->outcome);
+    const bool lost = std::ranges::any_of(files, [](const auto& f) { return !f.problem.empty(); });
+    if (code == 0 && lost) code = kFailure;
+    if (flags_.as_json) {
+      context_.out.PrintLine(ReportJson({language.id, report, files, skipped_, code}));
+    } else {
+      Explain(report, last, files);
+    }
+    return code;
+  }
+
+  /// Prints for people what the program's own output does not say.
+  void Explain(const Report& report, const exec::StepReport* last,
+               const std::vector<WrittenFile>& files) const {
+    const auto say = [this](const std::string& text) {
+      context_.err.PrintLine("polybox: " + text);
+    };
+    if (report.install_failure) say("package installation failed: " + *report.install_failure);
+    if (last != nullptr) {
+      const std::string reason = jail::Explain(last->outcome, last->limits);
+      const std::string advice = report.run ? Advice(flags_, last->outcome.end) : "";
+      if (!reason.empty()) say((report.run ? "" : "while compiling: ") + reason + advice);
+    }
+    for (const std::string& path : report.artifacts_left_out) say("not handed over: " + path);
+    for (const WrittenFile& file : files) {
+      if (!file.problem.empty()) {
+        say(fmt::format("not written: {}/{}: {}", flags_.output, file.path, file.problem));
+      }
+    }
+  }
+
+  /// Writes the program's output files into the directory of --output.
+  std::vector<WrittenFile> WriteFiles(const Report& report) const {
+    std::vector<WrittenFile> files;
+    const auto rule = flags_.overwrite ? sys::Existing::kReplace : sys::Existing::kKeep;
+    for (const exec::Artifact& artifact : report.artifacts) {
+      WrittenFile file = {artifact.path, artifact.content.size(), ""};
+      const Status written =
+          sys::WriteBeneath(output_.get(), artifact.path, artifact.content, rule);
+      if (!written.ok() && written.error().system_errno() == EEXIST) {
+        file.problem = flags_.overwrite ? "it exists and is no plain file"
+                                        : "it exists; --overwrite replaces it";
+      } else if (!written.ok()) {
+        file.problem = written.error().message();
+      }
+      files.push_back(std::move(file));
+    }
+    return files;
+  }
+
+  const RunFlags& flags_;
   const Context& context_;
-  Grade grade_;
-  Caches caches_;
-  /// Of --stdin.
-  UniqueFd input_;
-  UniqueFd signals_;
-  std::unique_ptr<exec::GuestEgress> egress_;
-  std::optional<exec::JailHome> home_;
-  std::unique_ptr<exec::Preparer> preparer_;
-  /// Of the last step.
-  jail::HeldLimits limits_;
-  /// Why some of the output is gone.
+  std::vector<std::string> skipped_;
+  UniqueFd output_;
+  Progress progress_{context_.err};
+  /// Why some of the program's output could not be passed on.
   std::optional<Error> lost_;
 };
 
-Result<int> Run(const Flags& flags, const Context& context) {
+Result<int> Run(const RunFlags& flags, const Context& context) {
   const config::Settings& settings = context.config.settings;
-  // Before anything may start threads: it forks.
-  POLYBOX_ASSIGN_OR_RETURN(const Grade grade, GradeFor(settings));
-  POLYBOX_ASSIGN_OR_RETURN(std::string content, ReadProgram(*flags.file));
+  // DescentFor() forks, so it runs before any thread is started.
+  POLYBOX_ASSIGN_OR_RETURN(exec::Descent descent, DescentFor(settings));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
-  POLYBOX_ASSIGN_OR_RETURN(const Language* language, ChooseLanguage(registry, flags, content));
-  languages::Toolchains found =
-      languages::FindToolchains({*language}, FinderFor(settings), context.log);
-  const Result<languages::Toolchain>& toolchain = found.at(language->id);
-  if (!toolchain.ok()) {
-    return Error(ErrorKind::kUnavailable,
-                 fmt::format("{} does not run here: {}\nfix: {}", language->name,
-                             toolchain.error().message(), toolchain.error().fix()));
+  POLYBOX_ASSIGN_OR_RETURN(
+      exec::ProgramFiles program,
+      exec::ReadProgramFiles(
+          registry, {.paths = flags.files, .entry = flags.entry, .language = flags.language}));
+  return RunFlow(flags, context).Run(std::move(program), registry, std::move(descent));
+}
+
+/// Adds the flags of the limits whose values have this unit.
+void AddLimits(const std::shared_ptr<RunFlags>& flags, limits::Unit unit,
+               std::vector<Option>& options) {
+  for (std::size_t i = 0; i < limits::kLimits.size(); ++i) {
+    const limits::Limit& limit = limits::kLimits[i];
+    if (limit.unit() != unit || limit.flag.name.empty()) continue;
+    options.push_back({.name = std::string(limit.flag.name),
+                       .doc = std::string(limit.flag.doc),
+                       .into = std::shared_ptr<std::string>(flags, &flags->limits[i])});
   }
-  return Session(flags, context, grade).Run(*language, *toolchain, std::move(content));
+}
+
+/// Returns the options of `polybox run`. Each option fills a member of `flags`.
+std::vector<Option> OptionsOf(const std::shared_ptr<RunFlags>& flags) {
+  const auto text = [&](std::string& into) { return std::shared_ptr<std::string>(flags, &into); };
+  const auto list = [&](std::vector<std::string>& into) {
+    return std::shared_ptr<std::vector<std::string>>(flags, &into);
+  };
+  const auto flag = [&](bool& into) { return std::shared_ptr<bool>(flags, &into); };
+  std::vector<Option> options = {
+      {.name = "file",
+       .doc = "The program: files, of which the first is run, or a directory; - for standard input",
+       .into = list(flags->files),
+       .required = true},
+      {.name = "args",
+       .doc = "Arguments of the program, after --",
+       .into = list(flags->args),
+       .after_dashes = true},
+      {.name = "--entry",
+       .doc = "The file that is run, by its name in the working directory "
+              "[the first; of a directory the one with a usual name]",
+       .into = text(flags->entry)},
+      {.name = "--language",
+       .doc = "Language of the program [by extension, else by #! line]",
+       .into = text(flags->language)},
+      {.name = "--requirement",
+       .doc = "Package that the program needs, such as six==1.17.0; may be given more than once",
+       .into = list(flags->requirements)},
+      {.name = "--requirements",
+       .doc = "File that lists such packages, one on each line",
+       .into = list(flags->requirements_files)},
+      {.name = "--env",
+       .doc = "NAME=VALUE for the program's environment; may be given more than once",
+       .into = list(flags->env)},
+      {.name = "--output",
+       .doc = "Directory for the files that the program leaves in $OUTPUT_DIR; existing files are "
+              "kept",
+       .into = text(flags->output)},
+      {.name = "--overwrite",
+       .doc = "Replace existing files in the directory of --output",
+       .into = flag(flags->overwrite)},
+      {.name = "--stdin", .doc = "File that it reads as its input", .into = text(flags->input)}};
+  AddLimits(flags, limits::Unit::kTime, options);
+  options.push_back({.name = "--install-timeout",
+                     .doc = "How long the installation of its packages may take [2m]",
+                     .into = text(flags->install_timeout)});
+  AddLimits(flags, limits::Unit::kSize, options);
+  options.push_back({.name = "--warm",
+                     .doc = "Starts its interpreter before handing the program over, as the server "
+                            "does",
+                     .into = flag(flags->warm)});
+  options.push_back(JsonOption(flag(flags->as_json)));
+  return options;
 }
 
 }  // namespace
 
 Subcommand RunCommand() {
-  const Flags flags;
+  const auto flags = std::make_shared<RunFlags>();
   return {
       .name = "run",
       .doc = "Run a program in the jail",
-      .options =
-          {{.name = "file",
-            .doc = "The program, or - for standard input",
-            .into = flags.file,
-            .required = true},
-           {.name = "args", .doc = "Arguments of the program, after --", .into = flags.args},
-           {.name = "--language",
-            .doc = "Its language [by extension, else by #! line]",
-            .into = flags.language},
-           {.name = "--stdin", .doc = "File that it reads as its input", .into = flags.input},
-           {.name = "--timeout",
-            .doc = "How long it may run, such as 500ms; a bare number counts seconds",
-            .into = flags.timeout},
-           {.name = "--memory",
-            .doc = "How much memory it may use, such as 256M",
-            .into = flags.memory},
-           {.name = "--output-limit",
-            .doc = "How much it may print, such as 8M; a bare number counts bytes",
-            .into = flags.output},
-           {.name = "--warm",
-            .doc = "Starts its interpreter before handing the program over, as the server does",
-            .into = flags.warm},
-           JsonOption(flags.as_json)},
+      .options = OptionsOf(flags),
       .run = [flags](const Context& context) -> int {
-        const Result<int> code = Run(flags, context);
+        const Result<int> code = Run(*flags, context);
         if (code.ok()) return *code;
-        context.err.PrintLine("polybox: " + code.error().message());
-        if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
-        return code.error().kind() == ErrorKind::kInvalid ? kUsage : kFailure;
+        return Complain({.out = context.out, .err = context.err, .as_json = flags->as_json},
+                        code.error());
       },
       .note =
-          "Exits with the program's code; with 128 and the number of the signal that ended it, or "
-          "137 when a limit did; with 125 when it could not be started, 1 when polybox could not "
-          "run it, and 2 when it was asked wrong. --json tells which."};
+          "Words after -- are the program's arguments.\n\n"
+          "Exits with the program's code; with 128 plus the number of the signal that ended the "
+          "program, or 137 if a limit ended it; with 125 if the program could not be started, 1 if "
+          "polybox failed to run it or to write its files, and 2 for a usage error. --json tells "
+          "these cases apart, and prints JSON in each of them."};
 }
 
 }  // namespace polybox::cmd

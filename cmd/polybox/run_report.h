@@ -1,31 +1,35 @@
-// What `polybox run` says of a program's steps: JSON for programs, a line for people.
+// The JSON output of `polybox run`, for programs.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "jail/grade.h"
-#include "jail/outcome.h"
+#include "exec/request.h"
 
 namespace polybox::cmd {
 
-struct StepReport {
-  jail::Outcome outcome;
-  std::string out;
-  std::string err;
-  /// A compile step: whether the cache had its result; absent when it was not asked.
-  std::optional<bool> cached;
+/// A file that the program left in its output directory.
+struct WrittenFile {
+  std::string path;
+  std::size_t bytes = 0;
+  /// Why the file was not written; "" when it was.
+  std::string problem;
 };
 
 struct RunReport {
   std::string_view language;
-  jail::Grade grade = jail::Grade::kNone;
-  const std::optional<StepReport>& compile;
-  const std::optional<StepReport>& run;
+  const exec::Report& report;
+  /// The files in the directory of --output.
+  const std::vector<WrittenFile>& files;
+  /// Files in the given directories that were not passed to the program.
+  const std::vector<std::string>& skipped;
+  /// The exit code of polybox.
+  int exit_code = 0;
 };
 
-/// On one line, numbers without exponents.
+/// Returns one line of JSON, with numbers without exponents.
 std::string ReportJson(const RunReport& report);
 
 }  // namespace polybox::cmd

@@ -1,4 +1,4 @@
-// polybox serve: the engine behind its front doors, until it is told to end.
+// polybox serve: runs the engine and its doors until a signal ends the server.
 #include "http/serve.h"
 
 #include <algorithm>
@@ -8,22 +8,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "agent_tools.h"
 #include "build_info.h"
 #include "caches.h"
 #include "command.h"
+#include "complaint.h"
 #include "egress.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
-#include "exec/package_source.h"
-#include "http/doors/engine_commands.h"
-#include "http/doors/execute.h"
-#include "http/doors/run.h"
-#include "http/doors/runtime.h"
+#include "http/doors/door_table.h"
+#include "http/doors/language_list.h"
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"
 #include "memory.h"
 #include "packages.h"
+#include "packages/importable.h"
+#include "packages/package_source.h"
 #include "preloads.h"
 #include "serving.h"
 #include "sys/own_limits.h"
@@ -33,38 +34,13 @@ namespace {
 
 using config::Settings;
 
-// The lanes of the engine, in this order.
-constexpr std::size_t kExecuteLane = 0;
-constexpr std::size_t kRunLane = 1;
-constexpr std::size_t kCommandLane = 2;
-constexpr std::size_t kPreloadLane = 3;  // only where there are preloads
-
 std::int64_t PlacesOf(const Settings& settings) {
   if (settings.max_concurrent > 0) return settings.max_concurrent;
   return std::max<std::int64_t>(3,
                                 2 * static_cast<std::int64_t>(std::thread::hardware_concurrency()));
 }
 
-std::vector<exec::Lane> LanesOf(const config::Loaded& config) {
-  const Settings& settings = config.settings;
-  return {
-      {.name = "execute", .concurrency = PlacesOf(settings), .queue = config::QueueLength(config)},
-      {.name = "run",
-       .concurrency = settings.max_concurrency,
-       .queue = settings.max_queue_size,
-       .queue_time = settings.queue_timeout},
-      {.name = "command", .concurrency = PlacesOf(settings), .queue = config::QueueLength(config)}};
-}
-
-std::vector<http::LanguageFacts> FactsOf(const exec::Catalog& catalog) {
-  std::vector<http::LanguageFacts> facts;
-  for (const exec::Installation& installation : catalog.available()) {
-    facts.push_back(http::FactsOf(installation));
-  }
-  return facts;
-}
-
-http::RunLimits RunLimitsOf(const Settings& settings) {
+http::RunBodyLimits RunBodyLimitsOf(const Settings& settings) {
   return {.max_body_size = settings.max_body_size.count(),
           .max_files = static_cast<std::size_t>(settings.max_files),
           .max_file_size = settings.max_file_size.count(),
@@ -74,7 +50,24 @@ http::RunLimits RunLimitsOf(const Settings& settings) {
           .compile_timeout = settings.compile_timeout};
 }
 
-/// What is written down about the networks of jails.
+/// Returns the settings of the doors.
+http::DoorSettings DoorSettingsOf(const config::Loaded& config) {
+  const Settings& settings = config.settings;
+  return {.usual_lane = {.name = "",
+                         .concurrency = PlacesOf(settings),
+                         .queue = config::QueueLength(config)},
+          .run_lane = {.name = "",
+                       .concurrency = settings.max_concurrency,
+                       .queue = settings.max_queue_size,
+                       .queue_time = settings.queue_timeout},
+          .run_limits = RunBodyLimitsOf(settings),
+          .largest_timeout = settings.max_timeout,
+          .command_timeout = settings.command_timeout,
+          .output_directory = settings.output_dir,
+          .metrics = settings.metrics};
+}
+
+/// The ledgers of the network access of jails.
 struct Ledgers {
   explicit Ledgers(const log::Logger& log)
       : installers(std::make_shared<net::EgressLedger>("installer", log)),
@@ -84,12 +77,13 @@ struct Ledgers {
   std::shared_ptr<net::EgressLedger> guests;
 };
 
-exec::PackageSourceOptions WithLedger(exec::PackageSourceOptions options, const Ledgers& ledgers) {
+packages::PackageSourceOptions WithLedger(packages::PackageSourceOptions options,
+                                          const Ledgers& ledgers) {
   options.ledger = ledgers.installers;
   return options;
 }
 
-/// The ids of the languages that the setting names.
+/// Returns the ids of the languages that the setting names.
 Result<std::set<std::string>> RequirementsFor(const Settings& settings,
                                               const languages::Registry& registry) {
   std::set<std::string> ids;
@@ -108,95 +102,122 @@ Result<std::set<std::string>> RequirementsFor(const Settings& settings,
   return ids;
 }
 
-http::Health HealthOf(const http::Readiness& readiness) {
-  http::Health health;
-  health.reasons = readiness.Obstacles();
-  if (!health.reasons.empty()) health.status = http::HealthStatus::kUnhealthy;
-  return health;
-}
-
-/// The directory of the runtime API, and how its commands are run.
-Result<http::RuntimeOptions> RuntimeOf(const Context& context, jail::Grade grade,
-                                       exec::EngineOptions& engine) {
+/// Opens the directory of the runtime API, and sets how `engine` runs commands in it.
+Result<http::CommandFiles> CommandFilesOf(const Context& context, const launch::JailHome& home,
+                                          exec::EngineOptions& engine) {
   const Settings& settings = context.config.settings;
   const std::string path = settings.base_dir.empty() ? Settings().base_dir : settings.base_dir;
   POLYBOX_ASSIGN_OR_RETURN(http::BaseDirectory base, http::BaseDirectory::Open(path));
-  http::RuntimeOptions options;
-  options.space_limits = {settings.base_dir_size, settings.base_dir_files};
-  const Status kept = base.KeepWithin(options.space_limits);
-  POLYBOX_ASSIGN_OR_RETURN(const unsigned owner, exec::TakeCommandDirectory(base.fd()));
+  http::CommandFiles files;
+  files.limits = {settings.base_dir_size, settings.base_dir_files};
+  const Status kept = base.KeepWithin(files.limits);
+  POLYBOX_ASSIGN_OR_RETURN(const unsigned owner,
+                           exec::TakeCommandDirectory(base.fd(), home.uids()));
   base.SetOwner(owner);
-  engine.commands = exec::CommandPlace{base.path(), path, owner,
-                                       base.in_memory() ? options.space_limits.bytes : Bytes()};
-  options.files = std::make_shared<const http::BaseDirectory>(std::move(base));
+  engine.commands = exec::CommandDirectory{base.path(), path, owner,
+                                           base.in_memory() ? files.limits.bytes : Bytes()};
+  engine.commands->memory = settings.command_memory;
+  files.directory = std::make_shared<const http::BaseDirectory>(std::move(base));
   if (!kept.ok()) {
-    options.space = std::make_shared<exec::SpaceWatch>(options.files->fd(), options.space_limits);
-    engine.command_space = options.space.get();
-    context.log.Warn("no kernel keeps the base directory within its size: it is watched instead",
-                     {{"base_dir", options.files->path()}, {"reason", kept.error().message()}});
+    files.space = std::make_shared<exec::SpaceWatch>(files.directory->fd(), files.limits);
+    engine.command_space = files.space.get();
+    context.log.Warn(
+        "the kernel does not limit the size of the base directory, so polybox watches it",
+        {{"base_dir", files.directory->path()}, {"reason", kept.error().message()}});
   }
-  options.capacity = PlacesOf(settings);
-  options.isolation = grade;
-  const auto timeout = http::ParseCommandTimeout(settings.command_timeout);
-  if (timeout) {
-    options.command_timeout = *timeout;
-  } else {
-    context.log.Warn("command-timeout is not a number above 0; 300 seconds hold",
-                     {{"value", settings.command_timeout}});
-  }
-  return options;
+  return files;
 }
 
-/// What lives as long as the server.
+/// Tests repeatedly whether a program can run. The test happens every few seconds while probes ask
+/// for readiness, else once a minute, so that the result for the first probe is recent. The first
+/// test is part of the start (HomeFor).
+class Trials {
+ public:
+  Trials(const launch::JailHome& home, http::Readiness& readiness, const log::Logger& log)
+      : thread_([&home, &readiness, &log](const std::stop_token& stop) {
+          std::string told;
+          while (readiness.AwaitQuestion(stop, kPauses)) {
+            const Status tried = exec::TrySlot(home);
+            readiness.SetTrial(tried);
+            const std::string why = tried.ok() ? "" : tried.error().message();
+            if (why != told && !why.empty()) log.Error("no program can run", {{"why", why}});
+            if (why != told && why.empty()) log.Info("programs can run again");
+            told = why;
+          }
+        }) {}
+
+ private:
+  // A trial takes about 10 ms of processor time.
+  static constexpr http::Readiness::Pauses kPauses = {.shortest = std::chrono::seconds(5),
+                                                      .longest = std::chrono::minutes(1)};
+
+  std::jthread thread_;
+};
+
+/// The objects that live as long as the server.
 struct Parts {
   const Settings& settings;
   exec::Catalog catalog;
   exec::ModeCandidate mode;
-  exec::JailHome home;
-  std::vector<exec::Lane> lanes;
+  launch::JailHome home;
+  http::DoorSettings doors;
+  /// The packages that programs of the mode's language can import; absent when they are not known.
+  std::optional<std::vector<std::string>> importable;
 };
 
-struct Behind {
-  exec::Executor& executor;
-  http::CommandRunner& commands;
-  http::RuntimeOptions runtime;
-  obs::Metrics& metrics;
-  std::shared_ptr<http::Readiness> readiness;
-};
+/// Returns what the doors say about each language that runs here.
+std::vector<http::LanguageFacts> FactsOf(const Parts& parts) {
+  std::vector<http::LanguageFacts> facts;
+  for (const launch::Installation& installation : parts.catalog.available()) {
+    facts.push_back(http::FactsOf(installation));
+    const bool is_mode = facts.back().id == parts.mode.language;
+    if (is_mode && parts.importable) facts.back().packages = *parts.importable;
+  }
+  return facts;
+}
 
-std::vector<http::Door> DoorsOf(const Parts& parts, const Behind& behind) {
-  http::ExecuteOptions execute;
-  execute.languages = FactsOf(parts.catalog);
-  execute.why_not = [&catalog = parts.catalog](std::string_view name) -> std::string {
+/// Whether the server installs packages on request.
+enum class Installs { kNo, kYes };
+
+/// Returns the answer to GET /languages.
+std::string LanguageListOf(const Parts& parts, const std::vector<http::LanguageFacts>& facts,
+                           Installs installs) {
+  const Settings& settings = parts.settings;
+  Result<std::set<std::string>> wanted = RequirementsFor(settings, parts.catalog.registry());
+  const bool has_namespaces = jail::HasNamespaces(parts.home.grade());
+  std::vector<http::ListedLanguage> listed = http::ListLanguages(
+      parts.catalog,
+      {.warm = settings.warm == "on" && has_namespaces,
+       .requirements_for = wanted.ok() ? *std::move(wanted) : std::set<std::string>(),
+       .installs = installs == Installs::kYes && has_namespaces,
+       .path = SearchPath()});
+  for (http::ListedLanguage& each : listed) {
+    const auto known = std::ranges::find(facts, each.id, &http::LanguageFacts::id);
+    if (known != facts.end()) each.packages = known->packages;
+  }
+  return http::LanguageListJson(listed, parts.mode.mode, parts.mode.language);
+}
+
+/// Returns what the doors know about languages. The result refers to the catalog of `parts`.
+http::DoorLanguages DoorLanguagesOf(const Parts& parts, Installs installs) {
+  http::DoorLanguages languages;
+  languages.available = FactsOf(parts);
+  languages.list = LanguageListOf(parts, languages.available, installs);
+  languages.why_not = [&catalog = parts.catalog](std::string_view name) -> std::string {
     const Error* why = catalog.WhyNot(name);
     return why == nullptr ? "" : fmt::format("{}; {}", why->message(), why->fix());
   };
-  execute.mode = parts.mode.mode;
-  execute.language = parts.mode.language;
-  execute.lane = kExecuteLane;
-  execute.capacity = parts.lanes[kExecuteLane].concurrency;
-  execute.output_directory = parts.settings.output_dir;
-  execute.largest_timeout = parts.settings.max_timeout;
-  execute.isolation = parts.home.grade();
-  execute.health = [readiness = behind.readiness] { return HealthOf(*readiness); };
-  http::RunOptions run;
-  run.languages = execute.languages;
-  run.limits = RunLimitsOf(parts.settings);
-  run.lane = kRunLane;
-  if (parts.settings.metrics) {
-    run.metrics = [&metrics = behind.metrics] { return metrics.Render(); };
-  }
-  return {http::MakeExecuteDoor(behind.executor, std::move(execute),
-                                http::MakeCommandHandler(behind.commands, behind.runtime)),
-          http::MakeRunDoor(behind.executor, std::move(run)),
-          http::MakeRuntimeDoor(behind.runtime)};
+  languages.mode = parts.mode.mode;
+  languages.language = parts.mode.language;
+  return languages;
 }
 
+/// Returns the facts of the lines that a person sees after the start.
 http::BannerFacts BannerOf(const Parts& parts) {
   http::BannerFacts facts;
   facts.version = kVersion;
   facts.mode = parts.mode.mode;
-  for (const exec::Installation& each : parts.catalog.available()) {
+  for (const launch::Installation& each : parts.catalog.available()) {
     facts.languages.push_back(each.language.id);
   }
   facts.isolation = jail::GradeName(parts.home.grade());
@@ -207,7 +228,9 @@ http::BannerFacts BannerOf(const Parts& parts) {
   return facts;
 }
 
-Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
+/// Chooses the mode and lists its packages. ImportableIn() needs a process without other slots, so
+/// this function runs before the engine is made.
+Result<Parts> MakeParts(const languages::Registry& registry, launch::JailHome home,
                         const Context& context) {
   const Settings& settings = context.config.settings;
   exec::Catalog catalog(registry, FinderFor(settings), context.log);
@@ -215,57 +238,120 @@ Result<Parts> MakeParts(const languages::Registry& registry, jail::Grade grade,
       exec::ModeCandidate mode,
       exec::ChooseMode(settings.mode,
                        exec::ModeCandidates(registry.all(), catalog.toolchains(), SearchPath())));
-  POLYBOX_ASSIGN_OR_RETURN(exec::JailHome home, exec::JailHome::Make(grade));
-  return Parts{settings, std::move(catalog), std::move(mode), std::move(home),
-               LanesOf(context.config)};
+  auto importable = packages::ImportableIn(
+      *catalog.Find(mode.language),
+      {.home = home, .cache_file = settings.cache_dir + "/importable.json", .log = context.log});
+  return Parts{settings,
+               std::move(catalog),
+               std::move(mode),
+               std::move(home),
+               DoorSettingsOf(context.config),
+               std::move(importable)};
 }
 
-/// All but what must outlive the engine.
+/// Returns the engine's options without the pointers to objects that must outlive the engine.
 Result<exec::EngineOptions> EngineOptionsOf(const Parts& parts, const Context& context) {
   const Settings& settings = parts.settings;
   exec::EngineOptions options;
-  options.lanes = parts.lanes;
+  options.lanes = http::LanesOf(parts.doors);
   POLYBOX_ASSIGN_OR_RETURN(options.requirements_for,
                            RequirementsFor(settings, parts.catalog.registry()));
   options.warm = settings.warm == "on";
   POLYBOX_ASSIGN_OR_RETURN(options.preloads, PreloadsOf(settings, parts.catalog));
   options.usual_run.output_directory = settings.output_dir;
   options.on_idle = GiveMemoryBack;
-  // Tried one after another, in no place of a client's.
+  // The checks of preloads run one after another, in a lane of their own, so they take no place of
+  // a client.
   if (!options.preloads.empty()) options.lanes.push_back({.name = "preload", .queue = 4096});
   options.kept_language = parts.mode.language;
   options.kept = static_cast<std::size_t>(settings.warm_slots);
   options.idle_memory = settings.warm_memory;
   options.on_shared = [&context](const std::string& what) {
-    context.log.Warn("guests are shown the host's own inodes", {{"what", what}});
+    context.log.Warn("guests share something with the host", {{"what", what}});
   };
   return options;
 }
 
+/// The objects behind the doors. All must outlive the server.
+struct Behind {
+  exec::Executor& executor;
+  obs::Metrics& metrics;
+  std::shared_ptr<http::Readiness> readiness;
+  http::CommandFiles files;
+  Installs installs = Installs::kNo;
+  /// From http::StopSignals(); borrowed.
+  int signals = -1;
+};
+
+/// Returns the tools of agents if a setting names a workspace, else null.
+Result<std::unique_ptr<AgentTools>> AgentToolsFor(const Context& context,
+                                                  const launch::JailHome& home) {
+  const bool wanted = context.config.OriginOf("workspace").source != config::Source::kDefault ||
+                      context.config.OriginOf("workspaces").source != config::Source::kDefault;
+  if (!wanted) return std::unique_ptr<AgentTools>();
+  return MakeAgentTools(context.config.settings, context.log, &home);
+}
+
+/// Returns options without a dispatcher if there are no tools. The server has no route for MCP
+/// then.
+http::McpOptions McpOf(AgentTools* agents) {
+  if (agents == nullptr) return {};
+  return {.dispatcher = &agents->dispatcher, .calls = &agents->calls, .context = agents->context()};
+}
+
+/// Makes all doors and serves them until a signal ends the server. Returns the exit code.
+Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Context& context) {
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
+                           AgentToolsFor(context, parts.home));
+  POLYBOX_ASSIGN_OR_RETURN(std::vector<http::Door> doors,
+                           http::MakeDoors({.settings = parts.doors,
+                                            .executor = behind.executor,
+                                            .metrics = behind.metrics,
+                                            .readiness = behind.readiness,
+                                            .languages = DoorLanguagesOf(parts, behind.installs),
+                                            .files = behind.files,
+                                            .mcp = McpOf(agents.get()),
+                                            .isolation = parts.home.grade(),
+                                            .version = std::string(kVersion),
+                                            .needs_token = !parts.settings.token_file.empty()}));
+  return ServeUntilSignalled({.doors = std::move(doors),
+                              .executor = behind.executor,
+                              .metrics = behind.metrics,
+                              .readiness = behind.readiness,
+                              .signals = behind.signals,
+                              .banner = BannerOf(parts)},
+                             context);
+}
+
+/// Makes all parts in the order in which they depend on each other, and serves. The destructors run
+/// in the opposite order.
 Result<int> Serve(const Context& context) {
   KeepFreedMemory();
   const Settings& settings = context.config.settings;
-  // All three before anything may start threads.
+  // These calls come before any thread is started: RaiseOpenFiles() requires it, and threads
+  // inherit the signal mask of StopSignals().
   if (const Status raised = sys::RaiseOpenFiles(); !raised.ok()) {
-    context.log.Warn("few files can be open at once", {{"why", raised.error().message()}});
+    context.log.Warn("could not raise the limit of open files",
+                     {{"why", raised.error().message()}});
   }
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
-  POLYBOX_ASSIGN_OR_RETURN(const jail::Grade grade, GradeFor(settings));
+  POLYBOX_ASSIGN_OR_RETURN(launch::JailHome home, HomeFor(settings, context.log));
+  const jail::Grade grade = home.grade();
   const Ledgers ledgers(context.log);
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<exec::GuestEgress> guest_egress,
                            GuestEgressFor(settings, grade, ledgers.guests));
   POLYBOX_ASSIGN_OR_RETURN(const languages::Registry registry, LoadRegistry(settings));
-  POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, grade, context));
+  POLYBOX_ASSIGN_OR_RETURN(const Parts parts, MakeParts(registry, std::move(home), context));
   const Caches caches(context, [&context](const Error& error) {
     context.log.Warn(error.message(), {{"fix", error.fix()}});
   });
   POLYBOX_ASSIGN_OR_RETURN(
-      const std::unique_ptr<exec::PackageSource> packages,
+      const std::unique_ptr<packages::PackageSource> packages,
       caches.OpenPackages(parts.home, WithLedger(PackagesOf(settings), ledgers)));
-  const std::unique_ptr<exec::CompileCache> compiled = caches.OpenCompileCache();
+  const std::unique_ptr<compile::CompileCache> compiled = caches.OpenCompileCache();
   if (compiled != nullptr) compiled->CleanUp();
-  const std::unique_ptr<exec::Preparer> preparer =
-      caches.OpenPreparer(parts.home, exec::Preparer::Mode::kMake);
+  const std::unique_ptr<compile::Preparer> preparer =
+      caches.OpenPreparer(parts.home, compile::Preparer::Mode::kMake);
   POLYBOX_ASSIGN_OR_RETURN(exec::EngineOptions options, EngineOptionsOf(parts, context));
   options.packages = packages.get();
   options.guest_egress = guest_egress.get();
@@ -275,26 +361,28 @@ Result<int> Serve(const Context& context) {
   }
   options.compile_cache = compiled.get();
   options.preparer = preparer.get();
-  POLYBOX_ASSIGN_OR_RETURN(const http::RuntimeOptions runtime, RuntimeOf(context, grade, options));
-  // Before the engine, whose end counts what it cancels.
+  POLYBOX_ASSIGN_OR_RETURN(const http::CommandFiles files,
+                           CommandFilesOf(context, parts.home, options));
+  // Declared before the engine, because the engine's destructor counts the requests that it
+  // cancels.
   obs::Metrics metrics;
   const std::shared_ptr<exec::Executor> engine =
       exec::MakeEngine(parts.catalog, parts.home, options);
-  CheckPreloads(options, {*engine, parts.catalog, grade, kPreloadLane}, context.log);
+  // The lane of the checks is the last one, if there is something to check.
+  CheckPreloads(options, {*engine, parts.catalog, grade, options.lanes.size() - 1}, context.log);
   ShowEgress(metrics, {ledgers.installers, ledgers.guests});
-  http::AddRunGauges(metrics, *engine, kRunLane, parts.lanes[kRunLane]);
-  http::MeasuredExecutor measured(*engine, metrics, {"execute", "run", "command"});
-  http::EngineCommands commands(measured, kCommandLane);
+  http::MeasuredExecutor measured(*engine, metrics, options.lanes);
   const auto readiness = std::make_shared<http::Readiness>(
       http::Readiness::Options{.cache_dir = caches.usable() ? settings.cache_dir : ""});
-  return ServeUntilSignalled(
-      {.doors = DoorsOf(parts, {measured, commands, runtime, metrics, readiness}),
-       .executor = measured,
-       .metrics = metrics,
-       .readiness = readiness,
-       .signals = signals.get(),
-       .banner = BannerOf(parts)},
-      context);
+  const Trials trials(parts.home, *readiness, context.log);
+  return AnswerRequests(parts,
+                        {.executor = measured,
+                         .metrics = metrics,
+                         .readiness = readiness,
+                         .files = files,
+                         .installs = packages != nullptr ? Installs::kYes : Installs::kNo,
+                         .signals = signals.get()},
+                        context);
 }
 
 }  // namespace
@@ -306,11 +394,10 @@ Subcommand ServeCommand() {
           .run = [](const Context& context) -> int {
             const Result<int> code = Serve(context);
             if (code.ok()) return *code;
-            context.err.PrintLine("polybox: " + code.error().message());
-            if (!code.error().fix().empty()) context.err.PrintLine("fix: " + code.error().fix());
-            return kFailure;
+            return Complain({.out = context.out, .err = context.err}, code.error());
           },
-          .takes_server_settings = true};
+          .takes_server_settings = true,
+          .takes_agent_settings = true};
 }
 
 }  // namespace polybox::cmd

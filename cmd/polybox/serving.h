@@ -1,5 +1,5 @@
-// From the settings in force to a running server: everything of `polybox serve` but the engine and
-// the doors, which the caller brings.
+// Runs the HTTP server of `polybox serve` by the settings. The caller brings the engine and the
+// doors.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ namespace polybox::cmd {
 
 struct Serving {
   std::vector<http::Door> doors;
-  /// Must outlive the call, as the metrics must; their doors refer to them.
+  /// The executor and the metrics must outlive the call, because the doors refer to them.
   exec::Executor& executor;
   obs::Metrics& metrics;
   std::shared_ptr<http::Readiness> readiness;
-  /// Made by http::StopSignals before any thread; borrowed.
+  /// From http::StopSignals(), made before any thread is started; borrowed.
   int signals = -1;
-  /// All but the addresses and the token file, which the settings have.
+  /// Everything but the addresses and the token file, which come from the settings.
   http::BannerFacts banner;
 };
 
-/// Listens as the settings say, prints the banner on a terminal, and answers until it is told to
-/// end. The exit code.
+/// Listens, prints the banner on a terminal, and answers requests until a signal arrives. Returns
+/// the exit code.
 int ServeUntilSignalled(Serving serving, const Context& context);
 
 }  // namespace polybox::cmd

@@ -9,12 +9,13 @@
 namespace polybox::cmd {
 namespace {
 
-/// Nothing when the variable is not set or empty.
+/// Returns whether the variable is set and not empty.
 bool IsSet(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0';
 }
 
+/// Returns the escape sequence that begins a style.
 const char* Code(Style style) {
   switch (style) {
     case Style::kPlain:
@@ -33,7 +34,7 @@ const char* Code(Style style) {
   return "";
 }
 
-/// What a terminal shows: bytes that continue a UTF-8 character take no place.
+/// Returns the number of columns: bytes that continue a UTF-8 character take none.
 std::size_t Width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -43,9 +44,11 @@ std::size_t Width(std::string_view text) {
 
 Terminal::Terminal(std::FILE* stream)
     : stream_(stream), is_terminal_(::isatty(::fileno(stream)) == 1) {
+  // A dumb terminal shows escape sequences as text. NO_COLOR only turns colours off.
   const char* term = std::getenv("TERM");
   const bool dumb = term != nullptr && std::string_view(term) == "dumb";
-  colours_ = is_terminal_ && !dumb && !IsSet("NO_COLOR");
+  repaints_ = is_terminal_ && !dumb;
+  colours_ = repaints_ && !IsSet("NO_COLOR");
 }
 
 std::string Terminal::Styled(Style style, std::string_view text) const {
@@ -57,13 +60,14 @@ void Terminal::Print(std::string_view text) const {
   std::fwrite(text.data(), 1, text.size(), stream_);
 }
 
+// Text on standard output is printed unchanged, because it is the result of the command.
 void Terminal::PrintLine(std::string_view text) const {
   if (stream_ != stderr) {
     Print(text);
     Print("\n");
     return;
   }
-  // Complaints repeat what they complain about: it must not drive the terminal.
+  // Messages may contain untrusted text, so control characters must not reach the terminal.
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     Print(Printable(text.substr(at, end - at), 4096) + "\n");

@@ -1,11 +1,11 @@
-// polybox version: which build this is.
+// polybox version: prints which build this is.
 #include <memory>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "build_info.h"
 #include "command.h"
+#include "json/write.h"
 
 namespace polybox::cmd {
 
@@ -16,7 +16,7 @@ Subcommand VersionCommand() {
           .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             if (*as_json) {
-              context.out.PrintLine(boost::json::serialize(boost::json::object{
+              context.out.PrintLine(json::Write(json::Object{
                   {"version", kVersion}, {"commit", kCommit}, {"compiler", __VERSION__}}));
             } else {
               context.out.PrintLine(fmt::format("polybox {} ({})", kVersion, kCommit));

@@ -1,5 +1,5 @@
-// Clock is the seam for code whose behaviour depends on the time, so that tests decide what time it
-// is.
+// An interface for the time. Code whose behaviour depends on the time takes a Clock, so that tests
+// can set the time.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,21 @@ namespace polybox {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Monotonic: for deadlines and measuring.
+  /// Monotonic time, for deadlines and measurements.
   virtual std::chrono::steady_clock::time_point Now() const = 0;
-  /// Wall time: for showing to people and comparing with file times.
+  /// Wall time, to show to people and to compare with file times.
   virtual std::chrono::system_clock::time_point WallNow() const = 0;
 
-  /// The machine's clock. Lives as long as the process; any thread may use it.
+  /// The machine's clock. It exists as long as the process; any thread may use it.
   static const Clock& System();
 };
 
-/// A clock that stands still until it is told to move. For tests; one thread at a time.
+/// A clock for tests that changes only when Advance() is called. One thread at a time.
 class FakeClock : public Clock {
  public:
   std::chrono::steady_clock::time_point Now() const override { return now_; }
   std::chrono::system_clock::time_point WallNow() const override { return wall_; }
+  /// Moves both times forward.
   void Advance(Duration by);
 
  private:

@@ -52,6 +52,8 @@ Status ReplaceFile(const std::string& path, std::string_view content) {
   if (!fd.valid()) return Error::FromErrno("create " + temporary);
   Status status = WriteAll(fd.get(), content);
   if (status.ok() && ::fchmod(fd.get(), 0644) != 0) status = Error::FromErrno("chmod");
+  // The content must be on the disk before the name refers to it, or a crash could leave a partial
+  // file.
   if (status.ok() && ::fsync(fd.get()) != 0) status = Error::FromErrno("sync");
   if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
     status = Error::FromErrno("rename to " + path);

@@ -44,7 +44,7 @@ TEST(Files, ShortReadsAndWritesAreContinued) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  // Larger than a pipe holds, so that both sides see parts.
+  // Larger than the capacity of a pipe, so that both sides transfer the data in parts.
   const std::string data(1 << 20, 'y');
   std::thread feeder([&] {
     EXPECT_TRUE(WriteAll(writer.get(), data).ok());

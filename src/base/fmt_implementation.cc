@@ -1,12 +1,12 @@
-// The one place where fmt's own code is compiled. Debian ships it as a shared library or
-// header-only; the first would make our binary need it, the second costs seconds in every file that
-// formats text.
+// Compiles the code of fmt, once for the whole program. Debian offers fmt as a shared library or as
+// headers. With the shared library, the binary of polybox would need it on each host. With headers
+// alone, every file that formats text would take seconds longer to compile.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What the headers declare as instantiated elsewhere: here.
+// The headers declare these templates as instantiated elsewhere; this file instantiates them.
 template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
 template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;

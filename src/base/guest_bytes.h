@@ -1,10 +1,13 @@
-// GuestBytes marks what came from a guest or is meant for one: its code, its input, its output. It
-// is a type of its own so that the compiler keeps it out of the log (log::Field cannot be made from
-// it).
+// A text that a guest chose and that could reach the log. Examples are a host name that the guest
+// requests from its egress proxy, and the output of an interpreter in a jail. The type is separate
+// from std::string, so that the compiler keeps its bytes out of the log: log::Field cannot be made
+// from it. Escaped() returns the text for the log, shortened and without control characters.
 #pragma once
 
 #include <string>
 #include <utility>
+
+#include "base/printable.h"
 
 namespace polybox {
 
@@ -15,7 +18,9 @@ class GuestBytes {
 
   std::size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
-  /// For whoever hands it to the guest or to the client it belongs to; never for the log.
+  /// The text for the log: escaped as in base/printable.h, and at most `longest` bytes.
+  std::string Escaped(std::size_t longest) const { return Printable(bytes_, longest); }
+  /// The bytes, for the guest or client to which the text belongs. Must not reach the log.
   const std::string& Reveal() const& { return bytes_; }
   std::string Reveal() && { return std::move(bytes_); }
   bool operator==(const GuestBytes&) const = default;

@@ -1,6 +1,6 @@
 #include "base/log.h"
 
-// Debian builds spdlog against its own fmt.
+// Debian builds spdlog for a separate fmt library; this must be said before its headers.
 #define SPDLOG_FMT_EXTERNAL
 #define SPDLOG_HEADER_ONLY
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace polybox::log {
 namespace {
 
-// A log line names things, it does not carry them.
+// The longest text on a line. A log line identifies things and does not contain their data.
 constexpr std::size_t kLongestText = 1024;
 
 constexpr const char* kTextPattern = "%Y-%m-%dT%H:%M:%S.%eZ %^%5l%$ %v";
@@ -42,7 +42,7 @@ struct ValueText {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(std::uint64_t value) const { return std::to_string(value); }
-  // JSON has no word for infinity and what is not a number.
+  // JSON has no representation of infinity and NaN.
   std::string operator()(double value) const {
     return std::isfinite(value) ? fmt::format("{}", value) : "null";
   }
@@ -114,6 +114,7 @@ void Logger::Error(std::string_view message, std::initializer_list<Field> fields
 void Logger::Write(Level level, std::string_view message,
                    std::initializer_list<Field> fields) const {
   if (!sink_->should_log(SpdlogLevel(level))) return;
+  // The pattern of the sink adds the time and the level; this text is the rest of the line.
   const bool json = format_ == Format::kJson;
   std::string line = json ? "\"message\":" + Quoted(message) : Printable(message, kLongestText);
   const auto append = json ? AppendJson : AppendText;

@@ -1,6 +1,7 @@
-// Structured logging: one line per event on standard error, readable on a terminal, JSON otherwise.
-// A Logger is a cheap value that carries its fields (a request id, a slot) to where the event
-// happens; any thread may use it. What a guest wrote never goes into the log: see guest_bytes.h.
+// Structured logging: one line per event on standard error, as readable text on a terminal, as JSON
+// otherwise. A Logger is cheap to copy. It carries its fields (a request id, a slot) to the code
+// that logs the event. Any thread may use it. Text of a guest reaches the log only escaped and
+// shortened: see guest_bytes.h.
 #pragma once
 
 #include <concepts>
@@ -23,12 +24,15 @@ class logger;
 
 namespace polybox::log {
 
+/// The severity of an event.
 enum class Level { kDebug, kInfo, kWarn, kError };
-/// The words of the setting: debug, info, warn, error.
+/// Parses a word of the setting: debug, info, warn, error. Returns nothing for other words.
 std::optional<Level> ParseLevel(std::string_view name);
 
+/// The form of a line.
 enum class Format { kText, kJson };
 
+/// A key and its value on a line.
 class Field {
  public:
   using Value = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
@@ -43,6 +47,7 @@ class Field {
   template <std::unsigned_integral Integer>
     requires(!std::is_same_v<Integer, bool>)
   Field(std::string_view key, Integer value) : key_(key), value_(std::uint64_t{value}) {}
+  /// A guest's text must be escaped first: GuestBytes::Escaped().
   Field(std::string_view key, const GuestBytes& value) = delete;
 
   const std::string& key() const { return key_; }
@@ -53,6 +58,7 @@ class Field {
   Value value_;
 };
 
+/// What is logged, and how.
 struct Options {
   Level level = Level::kInfo;
   Format format = Format::kJson;
@@ -61,11 +67,12 @@ struct Options {
 
 class Logger {
  public:
+  /// Makes a logger that writes to standard error.
   static Logger ToStderr(const Options& options);
-  /// For tests; `out` must outlive the logger and its copies.
+  /// Makes a logger for tests. `out` must outlive the logger and its copies.
   static Logger ToStream(std::ostream& out, const Options& options);
 
-  /// The same logger with more fields on every line.
+  /// Returns a copy that adds these fields to every line.
   Logger With(std::initializer_list<Field> fields) const;
 
   void Debug(std::string_view message, std::initializer_list<Field> fields = {}) const;

@@ -10,7 +10,7 @@ namespace polybox::log {
 namespace {
 
 static_assert(!std::is_constructible_v<Field, std::string_view, GuestBytes>,
-              "what a guest wrote must not reach the log");
+              "what a guest wrote reaches the log only by Escaped()");
 
 std::string Logged(const Options& options, void (*events)(const Logger&)) {
   std::ostringstream out;

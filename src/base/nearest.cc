@@ -5,7 +5,8 @@
 namespace polybox {
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table: the swap of neighbours looks two rows back.
+  // Three rows of the usual table for the edit distance. A swap of neighbours needs the row before
+  // the previous one.
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> previous(b.size() + 1);
   std::vector<std::size_t> current(b.size() + 1);

@@ -1,4 +1,4 @@
-// Suggestions for typing errors.
+// Suggestions for typing errors in names, for error messages.
 #pragma once
 
 #include <string>
@@ -7,15 +7,16 @@
 
 namespace polybox {
 
-/// How many single-character insertions, deletions, replacements or swaps of neighbours turn `a`
-/// into `b`.
+/// Returns how many insertions, deletions or replacements of one character, or swaps of neighbours,
+/// turn `a` into `b`.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `name`, or "" when none is near enough to be what was meant.
+/// Returns the candidate nearest to `name`, or "" when no candidate is so near that it was probably
+/// meant.
 std::string_view NearestName(std::string_view name,
                              const std::vector<std::string_view>& candidates);
 
-/// `; did you mean "x"?`, or "" when nothing is near.
+/// Returns `; did you mean "x"?`, or "" when no candidate is near.
 std::string DidYouMean(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace polybox

@@ -13,7 +13,7 @@ bool IsContinuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// Controls (C0, DEL, C1) and the marks that turn the direction of text around.
+/// Returns whether the code is a control character (C0, DEL, C1) or changes the direction of text.
 bool IsDangerous(std::uint32_t code) {
   return code < 0x20U || (code >= 0x7FU && code <= 0x9FU) || code == 0x200EU || code == 0x200FU ||
          (code >= 0x202AU && code <= 0x202EU) || (code >= 0x2066U && code <= 0x2069U);
@@ -45,6 +45,8 @@ void AppendEscaped(std::string& out, std::uint32_t code) {
 
 enum class Quotes { kPlain, kEscaped };
 
+/// Escapes dangerous characters and replaces invalid bytes by U+FFFD. Stops when the output has
+/// `longest` bytes or more.
 std::string Escape(std::string_view text, std::size_t longest, Quotes quotes) {
   std::string out;
   std::size_t at = 0;
@@ -71,7 +73,7 @@ std::size_t Utf8SequenceLength(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80U) return 1;
   std::size_t length = 0;
-  std::uint32_t smallest = 0;  // below it, a shorter sequence would do: not valid
+  std::uint32_t smallest = 0;  // a smaller code has a shorter sequence, so this one is not valid
   if ((first & 0xE0U) == 0xC0U) {
     length = 2, smallest = 0x80U;
   } else if ((first & 0xF0U) == 0xE0U) {
@@ -86,6 +88,7 @@ std::size_t Utf8SequenceLength(std::string_view text) {
     if (!IsContinuation(text[i])) return 0;
   }
   const std::uint32_t code = Decode(text.substr(0, length));
+  // UTF-8 must not encode surrogates.
   const bool surrogate = code >= 0xD800U && code <= 0xDFFFU;
   return code < smallest || code > 0x10FFFFU || surrogate ? 0 : length;
 }

@@ -1,8 +1,8 @@
-// Result<T> and Status: how our own failures travel. A guest's fate (crash, timeout, out of memory)
-// is never one of these: it is a value in its outcome.
+// Result<T> and Status report failures of polybox itself. What happens to a guest (crash, timeout,
+// out of memory) is never such a failure: it is a value in the guest's outcome.
 //
-// An Error is a sentence for a person, built from the inside out: the innermost layer says what
-// failed (with errno, if the kernel said no), each layer above adds its intent once with In().
+// An Error contains a sentence for a person. The innermost layer says what failed, with errno if
+// the kernel refused. Each layer above adds its intent once with In().
 #pragma once
 
 #include <cerrno>
@@ -14,20 +14,22 @@
 
 namespace polybox {
 
-/// What kind of failure it is, for those who must choose an exit code or a wire code. The message
-/// says the rest.
+/// The kind of a failure, for code that must choose an exit code or a status of a protocol. The
+/// message contains the rest.
 enum class ErrorKind {
   kInvalid,      ///< The caller's input is wrong; trying again unchanged cannot help.
-  kNotFound,     ///< Something that was named does not exist.
-  kUnavailable,  ///< Something that is needed is missing on this host.
+  kNotFound,     ///< Something that the caller named does not exist.
+  kUnavailable,  ///< This host lacks something that is needed.
   kSystem,       ///< The operating system refused or failed.
 };
 
+/// A failure: its kind, a sentence, and maybe advice.
 class [[nodiscard]] Error {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
 
-  /// The system call behind `intent` failed; takes errno as it is now.
+  /// Makes an error for a failed system call. Uses the present value of errno, so no other call may
+  /// come in between.
   static Error FromErrno(std::string_view intent) { return FromErrno(intent, errno); }
   static Error FromErrno(std::string_view intent, int system_errno);
 
@@ -36,11 +38,13 @@ class [[nodiscard]] Error {
   int system_errno() const { return system_errno_; }
   const std::string& message() const { return message_; }
 
-  /// What the reader can do about it; "" when nothing is known. Not part of the message.
+  /// Advice for the reader of the message; "" when there is none. Not part of the message.
   const std::string& fix() const { return fix_; }
+  /// Sets the advice.
   Error WithFix(std::string fix) &&;
 
-  /// Adds what the caller was trying to do: "read settings: open /x: No such file or directory".
+  /// Puts the caller's intent before the message: "read settings: open /x: No such file or
+  /// directory".
   Error In(std::string_view intent) &&;
 
  private:
@@ -50,6 +54,7 @@ class [[nodiscard]] Error {
   std::string fix_;
 };
 
+/// Success, or an Error.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -60,6 +65,7 @@ class [[nodiscard]] Status {
   const Error& error() const& { return *error_; }
   Error&& error() && { return *std::move(error_); }
 
+  /// Adds the caller's intent to the error, if there is one.
   Status In(std::string_view intent) && {
     return ok() ? Status() : Status(std::move(*this).error().In(intent));
   }
@@ -68,6 +74,7 @@ class [[nodiscard]] Status {
   std::optional<Error> error_;
 };
 
+/// A value, or an Error.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -87,8 +94,10 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
 
+  /// Returns the value, or `fallback` if there is an error.
   T value_or(T fallback) && { return ok() ? std::move(*this).value() : std::move(fallback); }
 
+  /// Adds the caller's intent to the error, if there is one.
   Result In(std::string_view intent) && {
     return ok() ? std::move(*this) : Result(std::move(*this).error().In(intent));
   }
@@ -109,7 +118,8 @@ class [[nodiscard]] Result {
       return std::move(polybox_status).error();                   \
   } while (false)
 
-/// `declaration = *expression`, or returns its error.
+/// Evaluates `expression` (a Result). Assigns its value to `declaration`, or returns its error to
+/// the caller.
 #define POLYBOX_ASSIGN_OR_RETURN(declaration, expression) \
   POLYBOX_ASSIGN_OR_RETURN_IMPL(POLYBOX_CONCAT(polybox_result_, __LINE__), declaration, expression)
 #define POLYBOX_ASSIGN_OR_RETURN_IMPL(result, declaration, expression) \

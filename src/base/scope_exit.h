@@ -15,7 +15,7 @@ class [[nodiscard]] ScopeExit {
     if (armed_) function_();
   }
 
-  /// The cleanup is no longer wanted.
+  /// The function will not be called.
   void Cancel() { armed_ = false; }
 
  private:

@@ -1,4 +1,5 @@
-// UniqueFd owns a file descriptor. `int fd` in a signature always means borrowed.
+// UniqueFd owns a file descriptor and closes it. A parameter `int fd` is always borrowed: the
+// function that gets it must not close it.
 #pragma once
 
 #include <utility>
@@ -8,7 +9,7 @@ namespace polybox {
 class [[nodiscard]] UniqueFd {
  public:
   UniqueFd() = default;
-  /// Takes ownership of `fd`; a negative one means empty.
+  /// Takes ownership of `fd`. A negative number means that there is no descriptor.
   explicit UniqueFd(int fd) : fd_(fd) {}
   UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
@@ -21,9 +22,10 @@ class [[nodiscard]] UniqueFd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  /// Gives the descriptor away; the caller must close it.
+  /// Returns the descriptor and gives up its ownership; the caller must close it.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-  /// Closes what is held, once: on Linux the descriptor is gone even when close() reports EINTR.
+  /// Closes the present descriptor and takes ownership of `fd`. close() is called only once: on
+  /// Linux the descriptor is closed even when close() reports EINTR.
   void reset(int fd = -1);
 
  private:

@@ -15,7 +15,7 @@ struct Unit {
   std::uint64_t factor;
 };
 
-// The first name of a factor is the one that is printed. Largest first.
+// If two names have the same factor, the first one is printed. The largest factor comes first.
 constexpr std::array kByteUnits = {
     Unit{"GiB", 1ULL << 30U},
     Unit{"MiB", 1ULL << 20U},
@@ -25,7 +25,7 @@ constexpr std::array kByteUnits = {
     Unit{"K", 1ULL << 10U},
     Unit{"B", 1},
 };
-// In milliseconds. Largest first.
+// Factors in milliseconds, the largest first.
 constexpr std::array kTimeUnits = {
     Unit{"h", 3'600'000},
     Unit{"m", 60'000},
@@ -60,13 +60,20 @@ std::string FormatExact(const std::array<Unit, N>& units, std::uint64_t count,
   return "0" + std::string(smallest);
 }
 
-/// Splits "64MiB" into the length of its number; the rest is the unit.
+/// Parses the number at the start of a text such as "64MiB". Returns its length; the rest is the
+/// unit.
 template <typename Number>
 std::size_t ParseNumber(std::string_view text, Number& number) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) == 0) return 0;
   const std::size_t length = std::min(text.find_first_not_of("0123456789."), text.size());
   const auto [end, error] = std::from_chars(text.data(), text.data() + length, number);
   return error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0;
+}
+
+/// Adds the unit to a text that is only a number. Returns any other text as it is.
+std::string WithUnit(std::string_view text, std::string_view unit) {
+  const bool bare = text.find_first_not_of("0123456789.") == std::string_view::npos;
+  return std::string(text) + (bare ? std::string(unit) : "");
 }
 
 }  // namespace
@@ -77,6 +84,7 @@ Result<Bytes> ParseBytes(std::string_view text) {
   if (digits == 0) return Expected(kSizeForm);
   const Unit* unit = FindUnit(kByteUnits, text.substr(digits));
   if (unit == nullptr) return Expected(kSizeForm);
+  // The size must fit into a signed 64-bit number.
   if (number > std::numeric_limits<std::int64_t>::max() / unit->factor) {
     return Error(ErrorKind::kInvalid, "expected a size below 8 EiB");
   }
@@ -97,9 +105,12 @@ Result<Duration> ParseDuration(std::string_view text) {
   return Duration(std::llround(milliseconds * 1e6));
 }
 
-std::string WithUnit(std::string_view text, std::string_view unit) {
-  const bool bare = text.find_first_not_of("0123456789.") == std::string_view::npos;
-  return std::string(text) + (bare ? std::string(unit) : "");
+Result<Bytes> ParseTypedBytes(std::string_view text) {
+  return ParseBytes(WithUnit(text, "B"));
+}
+
+Result<Duration> ParseTypedDuration(std::string_view text) {
+  return ParseDuration(WithUnit(text, "s"));
 }
 
 std::string FormatBytes(Bytes bytes) {

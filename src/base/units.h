@@ -1,6 +1,6 @@
-// Typed units. A size is Bytes, a time is Duration: a bare number never stands for either, and text
-// that names one must carry its unit ("256MiB", "1.5s"), so that nobody has to guess what 1024
-// meant.
+// Types for sizes and times. A size is Bytes, a time is Duration, and neither is ever a plain
+// number. A text must contain the unit ("256MiB", "1.5s"), so that nobody has to guess what 1024
+// means.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@
 
 namespace polybox {
 
+/// A number of bytes.
 class Bytes {
  public:
   constexpr Bytes() = default;
@@ -29,18 +30,20 @@ class Bytes {
 
 using Duration = std::chrono::nanoseconds;
 
-/// A whole number and one of B, KiB, MiB, GiB; K, M, G mean the same as KiB, MiB, GiB.
+/// Parses a whole number and one of B, KiB, MiB, GiB. K, M, G mean the same as KiB, MiB, GiB.
 Result<Bytes> ParseBytes(std::string_view text);
-/// A number (a fraction is allowed) and one of ms, s, m, h.
+/// Parses a number (fractions are allowed) and one of ms, s, m, h.
 Result<Duration> ParseDuration(std::string_view text);
 
-/// A text that is nothing but a number, with the unit that it counts; any other as it is.
-std::string WithUnit(std::string_view text, std::string_view unit);
+/// Parse sizes and times as people type them in flags, variables and the settings file. A number
+/// without a unit counts bytes or seconds. In language files the unit is required.
+Result<Bytes> ParseTypedBytes(std::string_view text);
+Result<Duration> ParseTypedDuration(std::string_view text);
 
-/// The shortest exact form: "64MiB", "1000B". ParseBytes reads it back.
+/// Returns the shortest exact form: "64MiB", "1000B". ParseBytes() accepts it.
 std::string FormatBytes(Bytes bytes);
-/// The shortest exact form in ms, s, m or h: "30s", "1500ms". ParseDuration reads it back; what is
-/// finer than a millisecond is cut.
+/// Returns the shortest exact form in ms, s, m or h: "30s", "1500ms". ParseDuration() accepts it.
+/// Fractions of a millisecond are cut off.
 std::string FormatDuration(Duration duration);
 
 }  // namespace polybox

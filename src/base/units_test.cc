@@ -55,10 +55,15 @@ TEST(Units, TimesWithoutAUnitOrOutOfRangeAreRefused) {
 }
 
 TEST(Units, OnlyABareNumberGetsAUnit) {
-  EXPECT_EQ(WithUnit("2", "s"), "2s");
-  EXPECT_EQ(WithUnit("0.5", "s"), "0.5s");
-  for (const char* text : {"2m", "500ms", "-2", "two"}) EXPECT_EQ(WithUnit(text, "s"), text);
-  EXPECT_FALSE(ParseDuration(WithUnit("", "s")).ok());
+  EXPECT_EQ(*ParseTypedDuration("2"), std::chrono::seconds(2));
+  EXPECT_EQ(*ParseTypedDuration("0.5"), std::chrono::milliseconds(500));
+  EXPECT_EQ(*ParseTypedDuration("2m"), std::chrono::minutes(2));
+  EXPECT_EQ(*ParseTypedBytes("2000"), Bytes(2000));
+  EXPECT_EQ(*ParseTypedBytes("2K"), Bytes::KiB(2));
+  for (const char* text : {"", "-2", "two", "1e3", " 2", "2 "}) {
+    EXPECT_FALSE(ParseTypedDuration(text).ok()) << text;
+    EXPECT_FALSE(ParseTypedBytes(text).ok()) << text;
+  }
 }
 
 TEST(Units, FormattingIsTheShortestExactForm) {

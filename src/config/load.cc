@@ -12,20 +12,25 @@
 #include "base/files.h"
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "net/address.h"
 #include "schema/reader.h"
 
-extern char** environ;  // POSIX leaves the declaration to us
+extern char** environ;  // POSIX requires programs to declare it
 
 namespace polybox::config {
 namespace {
 
 using Complaint = std::optional<std::string>;
 
+/// Returns what is allowed if the text of a setting is not. A setting with choices needs no other
+/// check.
 Complaint CheckText(const Setting& setting, const std::string& text) {
   if (!setting.choices.empty()) return schema::OneOf(setting.choices)(text);
   return setting.check == nullptr ? std::nullopt : setting.check(text);
 }
 
+/// Returns what is allowed if the number is out of range. The message omits an upper bound that is
+/// only the largest number of the type.
 Complaint CheckNumber(const Setting& setting, std::int64_t number) {
   if (number >= setting.smallest && number <= setting.largest) return std::nullopt;
   if (setting.largest == std::numeric_limits<std::int64_t>::max()) {
@@ -34,19 +39,20 @@ Complaint CheckNumber(const Setting& setting, std::int64_t number) {
   return fmt::format("expected a whole number from {} to {}", setting.smallest, setting.largest);
 }
 
+/// Returns whether the text is a sequence of decimal digits, without sign or space.
 bool IsNumber(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// For sizes and times.
+/// Returns a complaint when a size or a time is 0 and the setting does not allow 0.
 template <typename T>
 Complaint CheckUnit(const Setting& setting, T value) {
   if (setting.smallest == 0 || value != T{}) return std::nullopt;
   return "expected more than nothing";
 }
 
-/// Reads the text of a flag or an environment variable into a setting. Returns what is allowed when
-/// it is not.
+/// Assigns the text of a flag or an environment variable to a setting. Returns what is allowed when
+/// the text is not.
 class TextAssigner {
  public:
   TextAssigner(Settings& settings, const Setting& setting, const std::string& text)
@@ -61,7 +67,8 @@ class TextAssigner {
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), number);
     const bool whole = error == std::errc() && end == text_.data() + text_.size();
-    // A value that is out of range on purpose asks for the sentence that says what is allowed.
+    // A text that is no number is checked as an out-of-range value, to get the message about what
+    // is allowed.
     if (auto complaint = CheckNumber(setting_, whole ? number : setting_.smallest - 1)) {
       return complaint;
     }
@@ -74,11 +81,13 @@ class TextAssigner {
     return std::nullopt;
   }
   Complaint operator()(Bytes Settings::* member) const {
-    return Unit(member, ParseBytes(setting_.bare_number ? WithUnit(text_, "B") : text_));
+    return Unit(member, ParseTypedBytes(text_));
   }
   Complaint operator()(Duration Settings::* member) const {
-    return Unit(member, ParseDuration(setting_.bare_number ? WithUnit(text_, "s") : text_));
+    return Unit(member, ParseTypedDuration(text_));
   }
+  /// Adds one item to the list. The caller has emptied the list if it came from a source with less
+  /// precedence.
   Complaint operator()(std::vector<std::string> Settings::* member) const {
     if (text_.empty()) return "expected some text";
     if (auto complaint = CheckText(setting_, text_)) return complaint;
@@ -88,6 +97,7 @@ class TextAssigner {
 
  private:
   template <typename T>
+  /// Assigns a size or a time after its check.
   Complaint Unit(T Settings::* member, const Result<T>& parsed) const {
     if (!parsed.ok()) return parsed.error().message();
     if (auto complaint = CheckUnit(setting_, *parsed)) return complaint;
@@ -100,7 +110,7 @@ class TextAssigner {
   const std::string& text_;
 };
 
-/// Reads a setting from the file, with the reader's own complaints about it.
+/// Assigns a value of the settings file. The schema reader records complaints itself.
 class FileAssigner {
  public:
   FileAssigner(Settings& settings, const Setting& setting, schema::Reader& reader)
@@ -127,8 +137,12 @@ class FileAssigner {
 
  private:
   template <typename T>
+  /// Reads a size or a time. The reader has checked its form, and this function checks that it is
+  /// not 0 where 0 is not allowed.
   void Unit(T Settings::* member) const {
-    reader_.Read(setting_.key, settings_.*member);
+    reader_.Read(setting_.key, settings_.*member, schema::Need::kOptional, schema::Bare::kCounts);
+    // An absent key keeps the default, which may be 0 for "not set".
+    if (!reader_.Has(setting_.key)) return;
     const Complaint complaint = CheckUnit(setting_, settings_.*member);
     if (complaint) reader_.Conflict(setting_.key, *complaint);
   }
@@ -138,7 +152,7 @@ class FileAssigner {
   schema::Reader& reader_;
 };
 
-/// A list is written with its separator in the environment, as PATH is; anything else is one item.
+/// Splits a list at its separator, as in PATH. Any other value is one item.
 std::vector<std::string> EnvironmentItems(const Setting& setting, const std::string& text) {
   if (!std::holds_alternative<std::vector<std::string> Settings::*>(setting.member)) return {text};
   std::vector<std::string> items;
@@ -150,22 +164,30 @@ std::vector<std::string> EnvironmentItems(const Setting& setting, const std::str
   return items;
 }
 
+/// Merges the sources of settings. The caller reads them in the order of their precedence, the
+/// weakest first, because a later value replaces an earlier one. Complaints are collected, so that
+/// an operator sees all mistakes at once.
 class Loader {
  public:
+  /// Every setting has an origin from the beginning, so that OriginOf() finds each.
   Loader() {
     for (const Setting& setting : AllSettings()) loaded_.origins[std::string(setting.key)] = {};
   }
 
+  /// Reads the settings file. An unreadable file is remembered and reported by Finish().
   void ReadFile(const std::string& file) {
     const Result<std::string> text = polybox::ReadFile(file);
-    if (!text.ok()) return Complain("read settings: " + text.error().message());
+    if (!text.ok()) {
+      unreadable_ = Error(text.error().kind(), "read settings: " + text.error().message());
+      return;
+    }
     const Result<schema::Table> table = schema::ParseToml(*text, file);
     if (!table.ok()) return Complain(table.error().message());
     schema::Problems problems(file);
     {
       schema::Reader reader(*table, problems);
       for (const Setting& setting : AllSettings()) {
-        if (setting.key == "config") continue;  // a file does not name itself
+        if (setting.key == "config") continue;  // a settings file cannot name another
         std::visit(FileAssigner(loaded_.settings, setting, reader), setting.member);
         if (!reader.Has(setting.key)) continue;
         loaded_.origins[std::string(setting.key)] = {
@@ -176,6 +198,8 @@ class Loader {
     if (!status.ok()) Complain(status.error().message());
   }
 
+  /// Each setting takes its own variable, else the first of its other names that is set and valid.
+  /// POLYBOX_ names of no setting are refused.
   void ReadEnvironment(const std::map<std::string, std::string>& environment) {
     std::vector<std::string> known;
     for (const Setting& setting : AllSettings()) {
@@ -184,18 +208,16 @@ class Loader {
       known.push_back(names[0]);
       for (const std::string& name : names) {
         const auto found = environment.find(name);
-        // Empty counts as not set, as it always did for these names.
+        // An empty variable counts as not set, as these names have always worked.
         if (found == environment.end() || found->second.empty()) continue;
         if (IsServiceLink(found->first, found->second)) continue;
-        for (const std::string& text : EnvironmentItems(setting, found->second)) {
-          Assign(setting, text, {Source::kEnvironment, name});
-        }
-        break;
+        if (AssignAll(setting, found->second, name)) break;
       }
     }
     RefuseUnknown(environment, known);
   }
 
+  /// Skips flags that belong to the subcommand alone and are no setting.
   void ReadFlags(const std::vector<std::pair<std::string, std::string>>& flags) {
     for (const auto& [key, text] : flags) {
       const Setting* setting = FindSetting(key);
@@ -203,34 +225,63 @@ class Loader {
     }
   }
 
+  /// Returns the settings, or one error with all complaints. An unreadable file alone keeps its
+  /// kind of error, which decides the exit code.
   Result<Loaded> Finish() && {
+    if (complaints_.empty() && unreadable_) return *std::move(unreadable_);
     if (complaints_.empty()) return std::move(loaded_);
+    if (unreadable_) complaints_.insert(complaints_.begin(), unreadable_->message());
     return Error(ErrorKind::kInvalid, fmt::format("{}", fmt::join(complaints_, "\n")));
   }
 
  private:
   void Complain(std::string text) { complaints_.push_back(std::move(text)); }
 
+  /// Sets the setting from the variable `name`. Returns false if the value is bad and ignored.
+  bool AssignAll(const Setting& setting, const std::string& value, const std::string& name) {
+    const bool lenient = setting.env_is_lenient && name != EnvironmentName(setting);
+    for (const std::string& text : EnvironmentItems(setting, value)) {
+      const Complaint complaint = TryAssign(setting, text, {Source::kEnvironment, name});
+      if (!complaint) continue;
+      if (!lenient) {
+        Complain(*complaint);
+        continue;
+      }
+      loaded_.warnings.push_back(*complaint + "; it counts as not set");
+      return false;
+    }
+    return true;
+  }
+
+  /// As TryAssign(), for sources whose mistakes stop the start.
   void Assign(const Setting& setting, const std::string& text, const Origin& origin) {
+    if (const Complaint complaint = TryAssign(setting, text, origin)) Complain(*complaint);
+  }
+
+  /// Returns what is wrong with a value that is not allowed; the setting then keeps its value.
+  Complaint TryAssign(const Setting& setting, const std::string& text, const Origin& origin) {
     Origin& known = loaded_.origins[std::string(setting.key)];
-    // A list grows within one source; a stronger source starts it anew.
+    // A list collects the items of one source. A source with more precedence starts the list anew.
     if (known.source != origin.source) {
       if (const auto* list = std::get_if<std::vector<std::string> Settings::*>(&setting.member)) {
         (loaded_.settings.*(*list)).clear();
       }
     }
-    known = origin;
     const Complaint complaint =
         std::visit(TextAssigner(loaded_.settings, setting, text), setting.member);
     if (complaint) {
-      Complain(
-          fmt::format("{} = \"{}\": {}", origin.name, PrintableForQuotes(text, 80), *complaint));
+      return fmt::format("{} = \"{}\": {}", origin.name, PrintableForQuotes(text, 80), *complaint);
     }
+    known = origin;
+    return std::nullopt;
   }
 
+  /// A misspelled variable would otherwise be ignored, and the operator would believe that the
+  /// setting holds.
   void RefuseUnknown(const std::map<std::string, std::string>& environment,
                      const std::vector<std::string>& known) {
-    // Compared without what all of them share: otherwise every name is near to every other.
+    // The common prefix is left out of the comparison, because it makes every name similar to every
+    // other.
     constexpr std::string_view kPrefix = "POLYBOX_";
     std::vector<std::string_view> endings;
     for (const std::string& name : known)
@@ -248,9 +299,11 @@ class Loader {
 
   Loaded loaded_;
   std::vector<std::string> complaints_;
+  /// Why the settings file could not be read.
+  std::optional<Error> unreadable_;
 };
 
-/// The file that a flag or the environment names, else the first usual one that exists.
+/// Returns the file that a flag or the environment names, else the first default file that exists.
 std::string ChooseFile(const Inputs& inputs) {
   for (auto flag = inputs.flags.rbegin(); flag != inputs.flags.rend(); ++flag) {
     if (flag->first == "config") return flag->second;
@@ -264,12 +317,13 @@ std::string ChooseFile(const Inputs& inputs) {
   return "";
 }
 
+/// Returns the value of the variable; "" if it is not set.
 std::string Lookup(const std::map<std::string, std::string>& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? "" : found->second;
 }
 
-/// `$variable/polybox`, else `~/fallback/polybox`.
+/// Returns `$variable/polybox`, else `~/fallback/polybox`.
 std::string UserDirectory(const std::map<std::string, std::string>& environment,
                           const std::string& variable, const std::string& fallback) {
   const std::string base = Lookup(environment, variable);
@@ -282,6 +336,7 @@ std::string UserDirectory(const std::map<std::string, std::string>& environment,
   return fmt::format("{}/{}/polybox", home, fallback);
 }
 
+/// Sets the default directories, which depend on the user and on the environment.
 void FillDirectories(Settings& settings, const std::map<std::string, std::string>& environment) {
   const bool root = ::geteuid() == 0;
   if (settings.cache_dir.empty()) {
@@ -293,7 +348,7 @@ void FillDirectories(Settings& settings, const std::map<std::string, std::string
         root ? "/var/lib/polybox/packages"
              : UserDirectory(environment, "XDG_DATA_HOME", ".local/share") + "/packages";
   }
-  // Installers and jails work in directories of their own.
+  // The paths are made absolute, because installers and jails run in other working directories.
   for (std::string* directory :
        {&settings.cache_dir, &settings.packages_dir, &settings.compile_cache_dir}) {
     std::error_code ignored;
@@ -359,7 +414,8 @@ std::string ListenAddress(const Loaded& loaded) {
   const Settings& settings = loaded.settings;
   const Origin& port = loaded.OriginOf("port");
   if (settings.port == 0 || port.source < loaded.OriginOf("listen").source) return settings.listen;
-  return fmt::format("{}:{}", settings.listen.substr(0, settings.listen.rfind(':')), settings.port);
+  const std::string host = net::SplitHostPort(settings.listen).value_or(net::HostPortText()).host;
+  return net::JoinHostPort(host, static_cast<std::uint16_t>(settings.port));
 }
 
 }  // namespace polybox::config

@@ -9,7 +9,7 @@
 namespace polybox::config {
 namespace {
 
-/// The settings, or the error text.
+/// Returns the settings, or the error text.
 struct Outcome {
   Loaded loaded;
   std::string error;
@@ -80,7 +80,7 @@ TEST(Load, APortGivesWayToAStrongerListen) {
   EXPECT_EQ(ListenAddress(LoadFrom(inputs).loaded), "[::1]:7001");
 }
 
-TEST(Load, TheFlagsOfTheRunDialectTakeNumbersWithoutUnits) {
+TEST(Load, ANumberWithoutAUnitCountsSecondsOrBytesEverywhere) {
   Inputs inputs;
   inputs.flags = {{"run-timeout", "45"}, {"compile-timeout", "1m"}, {"max-body-size", "1000"}};
   const Settings settings = LoadFrom(inputs).loaded.settings;
@@ -88,9 +88,59 @@ TEST(Load, TheFlagsOfTheRunDialectTakeNumbersWithoutUnits) {
   EXPECT_EQ(settings.compile_timeout, std::chrono::minutes(1));
   EXPECT_EQ(settings.max_body_size, Bytes(1000));
   const testing::TempDir dir;
+  inputs.flags = {{"max-timeout", "45"}, {"warm-memory", "0"}, {"drain-timeout", "0"}};
+  inputs.environment = {{"POLYBOX_IDLE_TIMEOUT", "0.5"}};
+  inputs.flags.emplace_back("config", dir.Write("n.toml",
+                                                "header-timeout = 7\nrequest-timeout = '8'\n"
+                                                "base-dir-size = 4096\n"));
+  const Settings more = LoadFrom(inputs).loaded.settings;
+  EXPECT_EQ(more.max_timeout, std::chrono::seconds(45));
+  EXPECT_EQ(more.warm_memory, Bytes());
+  EXPECT_EQ(more.drain_timeout, Duration());
+  EXPECT_EQ(more.idle_timeout, std::chrono::milliseconds(500));
+  EXPECT_EQ(more.header_timeout, std::chrono::seconds(7));
+  EXPECT_EQ(more.request_timeout, std::chrono::seconds(8));
+  EXPECT_EQ(more.base_dir_size, Bytes(4096));
+  inputs = {};
   inputs.flags = {{"config", dir.Write("p.toml", "run-timeout = '0s'\n")}};
   EXPECT_EQ(LoadFrom(inputs).error,
             dir.path() + "/p.toml:1: run-timeout: expected more than nothing");
+}
+
+TEST(Load, TheTimeoutOfCommandsIsATimeLikeAnyOther) {
+  const testing::TempDir dir;
+  const auto seconds = [](const Inputs& inputs) {
+    return std::chrono::duration<double>(LoadFrom(inputs).loaded.settings.command_timeout).count();
+  };
+  EXPECT_EQ(seconds({.flags = {{"command-timeout", "10m"}}}), 600);
+  EXPECT_EQ(seconds({.flags = {{"config", dir.Write("a.toml", "command-timeout = 60\n")}}}), 60);
+  EXPECT_EQ(seconds({.environment = {{"SANDBOX_EXEC_TIMEOUT_SECONDS", "0.5"}}}), 0.5);
+  for (const Inputs& inputs :
+       {Inputs{.flags = {{"command-timeout", "0"}}},
+        Inputs{.environment = {{"POLYBOX_COMMAND_TIMEOUT", "0"}}},
+        Inputs{.flags = {{"config", dir.Write("b.toml", "command-timeout = 0\n")}}}}) {
+    EXPECT_TRUE(LoadFrom(inputs).error.ends_with(": expected more than nothing"))
+        << LoadFrom(inputs).error;
+  }
+}
+
+TEST(Load, ABadTimeoutUnderTheOlderNameIsWarnedOfAndCountsAsNotSet) {
+  const testing::TempDir dir;
+  for (const char* text : {"0", "-1", "inf", "nan", "soon", "1e300"}) {
+    Inputs inputs = {.environment = {{"SANDBOX_EXEC_TIMEOUT_SECONDS", text}}};
+    Outcome outcome = LoadFrom(inputs);
+    ASSERT_EQ(outcome.error, "") << text;
+    EXPECT_EQ(outcome.loaded.settings.command_timeout, std::chrono::seconds(300)) << text;
+    EXPECT_EQ(outcome.loaded.OriginOf("command-timeout").source, Source::kDefault) << text;
+    ASSERT_EQ(outcome.loaded.warnings.size(), 1U) << text;
+    EXPECT_TRUE(outcome.loaded.warnings[0].starts_with(
+        std::string("SANDBOX_EXEC_TIMEOUT_SECONDS = \"") + text + "\": expected "))
+        << outcome.loaded.warnings[0];
+    inputs.flags = {{"config", dir.Write("p.toml", "command-timeout = '7s'\n")}};
+    EXPECT_EQ(LoadFrom(inputs).loaded.settings.command_timeout, std::chrono::seconds(7));
+    inputs.environment["POLYBOX_COMMAND_TIMEOUT"] = text;
+    EXPECT_NE(LoadFrom(inputs).error, "") << text;
+  }
 }
 
 TEST(Load, ASwitchIsTrueOrFalse) {
@@ -105,7 +155,7 @@ TEST(Load, ASwitchIsTrueOrFalse) {
   EXPECT_EQ(LoadFrom(inputs).error, dir.path() + "/p.toml:2: insecure = 1: expected true or false");
 }
 
-TEST(Load, NobodyQueuesWhereTheOlderNameLimitsWhatRunsUnlessAskedFor) {
+TEST(Load, WithTheOlderNameOfConcurrencyNoRequestQueuesUnlessAskedFor) {
   Inputs inputs;
   EXPECT_EQ(QueueLength(LoadFrom(inputs).loaded), 50);
   inputs.environment["SANDBOX_MAX_CONCURRENT"] = "2";

@@ -1,4 +1,5 @@
-// docs/settings.md, made from the table of settings. A test fails when the page is stale.
+// Generates docs/settings.md from the table of settings. A test fails when the file in the
+// repository differs.
 #pragma once
 
 #include <string>

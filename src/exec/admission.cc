@@ -14,7 +14,8 @@ bool Admission::Idle() const {
 
 bool Admission::Offer(Id id, std::size_t lane, const std::string& client, Time until) {
   LaneLoad& load = loads_[lane];
-  // Those who wait for a worker that is on its way to them have a place already.
+  // A queued request counts only if no place is free for it. For the other queued requests a worker
+  // thread is on its way.
   const std::int64_t without_place = load.running + load.queued - lanes_[lane].concurrency;
   if (without_place >= lanes_[lane].queue) return false;
   Clients& clients = clients_[lane];
@@ -30,12 +31,14 @@ std::optional<Admission::Id> Admission::Next() {
     const std::size_t lane = (first_lane_ + i) % lanes_.size();
     LaneLoad& load = loads_[lane];
     if (load.queued == 0 || load.running >= lanes_[lane].concurrency) continue;
+    // The next call begins with the lane after this one.
     first_lane_ = lane + 1;
     Clients& clients = clients_[lane];
     Client client = std::move(clients.front());
     clients.pop_front();
     const Id id = client.waiting.front().id;
     client.waiting.pop_front();
+    // A client with more requests goes to the end of the line; one without is forgotten.
     if (!client.waiting.empty()) clients.push_back(std::move(client));
     --load.queued;
     ++load.running;
@@ -44,7 +47,7 @@ std::optional<Admission::Id> Admission::Next() {
   return std::nullopt;
 }
 
-void Admission::Ended(std::size_t lane) {
+void Admission::FreePlace(std::size_t lane) {
   --loads_[lane].running;
 }
 

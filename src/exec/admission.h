@@ -1,6 +1,6 @@
-// Who is next: requests wait in lanes (one per front door), and in a lane the clients take turns,
-// so that fifty requests of one do not hold up the only one of another. Knows nothing of what
-// waits. One thread at a time.
+// Decides which request runs next. Requests wait in lanes, one for each door. The clients of a lane
+// take turns, so that fifty requests of one client do not delay the single request of another. The
+// class knows only ids, not the requests. Not thread-safe: the engine calls it with its mutex held.
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,7 @@ namespace polybox::exec {
 
 class Admission {
  public:
+  /// The id of a request, chosen by the caller. No two requests have the same id.
   using Id = std::uint64_t;
   using Time = std::chrono::steady_clock::time_point;
 
@@ -24,20 +25,22 @@ class Admission {
 
   const std::vector<Lane>& lanes() const { return lanes_; }
   LaneLoad Load(std::size_t lane) const { return loads_[lane]; }
-  /// Nobody runs and nobody waits.
+  /// Returns whether no request runs or waits.
   bool Idle() const;
 
-  /// False when it has to be refused: neither a place nor room to wait.
+  /// Adds a request to the queue of its lane until `until`. Returns false if the request must be
+  /// refused because neither a place nor room in the queue is free.
   bool Offer(Id id, std::size_t lane, const std::string& client, Time until);
-  /// The next that may run; it counts as running from here on.
+  /// Removes the next request that may run from its queue, and counts it as running. Returns
+  /// nothing if none may run.
   std::optional<Id> Next();
-  /// A request that Next() gave has ended.
-  void Ended(std::size_t lane);
-  /// False when it does not wait (any more).
+  /// Gives back the place of a request that Next() returned and that has ended.
+  void FreePlace(std::size_t lane);
+  /// Removes a waiting request. Returns false if it does not wait (any more).
   bool Remove(Id id);
-  /// Takes out those that have waited too long.
+  /// Removes the requests whose time limit has passed, and returns their ids.
   std::vector<Id> Expired(Time now);
-  /// When the next one will have.
+  /// Returns the earliest time limit of all waiting requests.
   std::optional<Time> NextExpiry() const;
 
  private:
@@ -49,13 +52,13 @@ class Admission {
     std::string name;
     std::deque<Waiting> waiting;
   };
-  /// In the order of their turns.
+  /// The clients of one lane with waiting requests, in the order of their turns.
   using Clients = std::deque<Client>;
 
   std::vector<Lane> lanes_;
   std::vector<LaneLoad> loads_;
   std::vector<Clients> clients_;
-  /// Lanes take turns too.
+  /// The lane that Next() looks at first: lanes take turns as well.
   std::size_t first_lane_ = 0;
 };
 

@@ -26,7 +26,7 @@ TEST(Admission, RunsAsManyAsItsLaneAllowsAndQueuesTheRest) {
   EXPECT_EQ(admission.Load(0).running, 2);
   EXPECT_EQ(admission.Load(0).queued, 1);
   EXPECT_FALSE(admission.Offer(5, 0, "x", kLater));
-  admission.Ended(0);
+  admission.FreePlace(0);
   EXPECT_TRUE(admission.Offer(6, 0, "x", kLater)) << "who waits is about to run";
   EXPECT_EQ(TakeAll(admission), (std::vector<Admission::Id>{3}));
 }
@@ -37,7 +37,7 @@ TEST(Admission, WithoutAQueueOnlyAFreePlaceCounts) {
   EXPECT_FALSE(admission.Offer(2, 0, "x", kLater));
   EXPECT_EQ(admission.Next(), 1U);
   EXPECT_FALSE(admission.Offer(3, 0, "x", kLater));
-  admission.Ended(0);
+  admission.FreePlace(0);
   EXPECT_TRUE(admission.Idle());
   EXPECT_TRUE(admission.Offer(4, 0, "x", kLater));
 }
@@ -50,13 +50,13 @@ TEST(Admission, ClientsTakeTurns) {
   ASSERT_TRUE(admission.Offer(52, 0, "two", kLater));
   std::vector<Admission::Id> order;
   for (int i = 0; i < 4; ++i) {
-    admission.Ended(0);
+    admission.FreePlace(0);
     order.push_back(admission.Next().value());
   }
   EXPECT_EQ(order, (std::vector<Admission::Id>{2, 51, 52, 3}));
 }
 
-TEST(Admission, OneLaneDoesNotHoldUpAnother) {
+TEST(Admission, AFullLaneDoesNotHoldUpAnother) {
   Admission admission(
       {{.name = "a", .concurrency = 1, .queue = 9}, {.name = "b", .concurrency = 1, .queue = 9}});
   for (Admission::Id id = 1; id <= 4; ++id) ASSERT_TRUE(admission.Offer(id, 0, "x", kLater));
@@ -64,7 +64,7 @@ TEST(Admission, OneLaneDoesNotHoldUpAnother) {
   EXPECT_EQ(TakeAll(admission), (std::vector<Admission::Id>{1, 5}));
 }
 
-TEST(Admission, WhoWaitsTooLongOrLeavesIsTakenOut) {
+TEST(Admission, ARequestThatExpiresOrIsCancelledLeavesTheQueue) {
   const Time now = std::chrono::steady_clock::now();
   Admission admission({{.name = "a", .concurrency = 1, .queue = 9}});
   ASSERT_TRUE(admission.Offer(1, 0, "x", now + seconds(1)));

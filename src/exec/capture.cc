@@ -6,7 +6,8 @@
 
 namespace polybox::exec {
 
-// The beginning tells most; the end tells how it ended.
+// Three quarters are for the beginning, which usually says most. The last quarter shows how the
+// output ended.
 Capture::Capture(Bytes limit)
     : head_limit_(limit.count() - limit.count() / 4), tail_limit_(limit.count() / 4) {}
 

@@ -5,7 +5,7 @@
 namespace polybox::exec {
 namespace {
 
-TEST(Capture, WhatFitsStaysAsItIs) {
+TEST(Capture, TextThatFitsStaysAsItIs) {
   Capture capture(Bytes(8));
   capture.Add("abc");
   capture.Add("defgh");

@@ -6,19 +6,24 @@ namespace polybox::exec {
 
 Catalog::Catalog(const languages::Registry& registry, const languages::FinderOptions& options,
                  const log::Logger& log)
-    : registry_(registry), toolchains_(languages::FindToolchains(registry.all(), options, log)) {
+    : Catalog(registry, languages::FindToolchains(registry.all(), options, log),
+              options.packages_dir) {}
+
+Catalog::Catalog(const languages::Registry& registry, languages::Toolchains toolchains,
+                 const std::string& packages_dir)
+    : registry_(registry), toolchains_(std::move(toolchains)) {
   for (const languages::Language& language : registry.all()) {
-    const Result<languages::Toolchain>& toolchain = toolchains_.at(language.id);
-    if (!toolchain.ok()) continue;
-    const std::string set = options.packages_dir + "/" + language.id;
+    const auto found = toolchains_.find(language.id);
+    if (found == toolchains_.end() || !found->second.ok()) continue;
+    const std::string set = packages_dir + "/" + language.id;
     const bool has_set = language.packages && ::access(set.c_str(), R_OK | X_OK) == 0;
-    available_.push_back({language, *toolchain, has_set ? set : ""});
+    available_.push_back({language, *found->second, has_set ? set : ""});
   }
 }
 
-const Installation* Catalog::Find(std::string_view name) const {
+const launch::Installation* Catalog::Find(std::string_view name) const {
   const languages::Language* language = registry_.Find(name);
-  for (const Installation& installation : available_) {
+  for (const launch::Installation& installation : available_) {
     if (&installation.language == language) return &installation;
   }
   return nullptr;
@@ -27,8 +32,9 @@ const Installation* Catalog::Find(std::string_view name) const {
 const Error* Catalog::WhyNot(std::string_view name) const {
   const languages::Language* language = registry_.Find(name);
   if (language == nullptr) return nullptr;
-  const Result<languages::Toolchain>& toolchain = toolchains_.at(language->id);
-  return toolchain.ok() ? nullptr : &toolchain.error();
+  const auto found = toolchains_.find(language->id);
+  if (found == toolchains_.end()) return nullptr;
+  return found->second.ok() ? nullptr : &found->second.error();
 }
 
 }  // namespace polybox::exec

@@ -11,7 +11,7 @@
 namespace polybox::exec {
 namespace {
 
-// Enough to see what went wrong; a guest can make any number.
+// The number of files that are named; a guest can make any number.
 constexpr std::size_t kMostNamed = 100;
 
 const char* KindName(mode_t mode) {
@@ -57,8 +57,9 @@ class Collector {
  private:
   Bytes room() const { return Bytes(limits_.total.count() - taken_); }
 
-  /// Its size is what it was when it was looked at, or less.
+  /// Reads at most as many bytes as the file had when it was examined.
   Status Read(const sys::TreeEntry& entry) {
+    // No link is followed, and the type is checked again on the open descriptor.
     const Result<UniqueFd> file = sys::OpenBeneath(entry.directory, entry.name, O_RDONLY);
     struct stat info{};
     if (!file.ok() || ::fstat(file->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -87,10 +88,15 @@ class Collector {
 
 }  // namespace
 
-Result<Collected> CollectFiles(int directory, const CollectLimits& limits) {
+Result<Collected> CollectFiles(int directory, const CollectLimits& limits,
+                               const std::stop_token& cancel) {
   Collector collector(limits);
   const sys::TreeVisitor visitor = {
-      .entry = [&](const sys::TreeEntry& entry) { return collector.Take(entry); },
+      .entry =
+          [&](const sys::TreeEntry& entry) {
+            if (!cancel.stop_requested()) return collector.Take(entry);
+            return Status(Error(ErrorKind::kUnavailable, "the request was cancelled"));
+          },
       .skipped = [&](const std::string& path,
                      std::string_view why) { return collector.LeaveOut(path, why); }};
   POLYBOX_RETURN_IF_ERROR(

@@ -1,7 +1,8 @@
-// The files that a run left in its output directory. What a guest put there is never trusted: only
-// plain files are opened, no link is followed, and there is a limit to everything.
+// Reads the files that a run left in its output directory. Files of a guest are never trusted: only
+// plain files are opened, no link is followed, and everything has a limit. Used by session.cc.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -11,26 +12,30 @@
 
 namespace polybox::exec {
 
+/// Limits of what is read.
 struct CollectLimits {
+  /// The number of files.
   std::size_t files = 256;
-  /// Of one file, and of all together.
+  /// The size of one file, and of all files together.
   Bytes file = Bytes::MiB(16);
   Bytes total = Bytes::MiB(32);
-  /// Directories within each other.
+  /// The depth of directories within each other.
   int depth = 16;
-  /// Entries that are looked at, of whatever kind.
+  /// The number of directory entries of any kind that are examined.
   std::size_t entries = 16384;
 };
 
+/// The result.
 struct Collected {
-  /// In order of their paths.
+  /// Sorted by path.
   std::vector<Artifact> files;
-  /// "PATH (why)" of what is there and not handed over; past a hundred only how many more.
+  /// Files that are not returned, as "PATH (why)". After a hundred, only the number of the others.
   std::vector<std::string> left_out;
 };
 
-/// All plain files below `directory` (borrowed, from jail::Slot::OpenDirectory), while no guest
-/// runs in it.
-Result<Collected> CollectFiles(int directory, const CollectLimits& limits = {});
+/// Reads all plain files below `directory` (borrowed, from jail::Slot::OpenDirectory). No guest may
+/// run in the directory meanwhile. Returns an error once stop of `cancel` is requested.
+Result<Collected> CollectFiles(int directory, const CollectLimits& limits = {},
+                               const std::stop_token& cancel = {});
 
 }  // namespace polybox::exec

@@ -66,7 +66,7 @@ TEST(Collect, OnlyPlainFilesAreEverOpened) {
   EXPECT_EQ(collected.left_out, left_out);
 }
 
-TEST(Collect, WhatIsTooLargeOrTooManyIsLeftOutAndNamed) {
+TEST(Collect, FilesPastTheLimitsAreLeftOutAndNamed) {
   const testing::TempDir dir;
   dir.Write("a", std::string(10, 'a'));
   dir.Write("b", std::string(11, 'b'));
@@ -110,6 +110,16 @@ TEST(Collect, DepthAndNumberOfEntriesAreBounded) {
   const Collected listed = Collect(many, few);
   EXPECT_EQ(listed.left_out.size(), 4U);
   EXPECT_EQ(listed.left_out.front(), ". (too many files)");
+}
+
+TEST(Collect, ACancelledRequestIsNotCollected) {
+  const testing::TempDir dir;
+  dir.Write("a", "x");
+  const UniqueFd fd(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::stop_source stop;
+  EXPECT_TRUE(CollectFiles(fd.get(), {}, stop.get_token()).ok());
+  stop.request_stop();
+  EXPECT_FALSE(CollectFiles(fd.get(), {}, stop.get_token()).ok());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Commands: programs of the host in a directory that outlives them, for clients that bring their
-// own files first and then a command line. Whatever slot runs one, its files are those of the last.
+// Runs commands: programs of the host in a directory that outlives them. The clients upload files
+// first and then send a command line. Every command sees the files of the previous ones, in
+// whichever slot it runs. Used by the engine.
 #pragma once
 
 #include <optional>
@@ -13,35 +14,40 @@
 
 namespace polybox::exec {
 
-/// Where commands run.
-struct CommandPlace {
-  /// On the host.
+/// The directory in which commands run, and their conditions.
+struct CommandDirectory {
+  /// The directory on the host.
   std::string directory;
-  /// Where commands would like to see it, in grades with namespaces: see ShownAt.
+  /// The path at which the operator wants commands to see the directory, in grades with namespaces.
+  /// ShownAt() returns the path that is used.
   std::string shown;
-  /// Whose it is; what commands make there is theirs.
+  /// The uid that owns the directory and the files that commands make in it.
   unsigned owner = 0;
-  /// What its files may take of the memory that commands have; 0 when they are on a disk. Whoever
-  /// writes one is charged for it, and stays so, so commands may have that much more.
+  /// The memory that files of the directory can use if it is in memory (tmpfs); 0 if it is on a
+  /// disk. The kernel charges such a file to the slot that wrote it, even after the command has
+  /// ended. Commands may therefore use that much more memory.
   Bytes in_memory = {};
-  /// As for the guests of an Installation.
+  /// Whether commands get an egress proxy, as in Installation::egress.
   bool egress = false;
+  /// The memory limit of each command, without `in_memory`.
+  Bytes memory = Bytes::MiB(1024);
 };
 
-/// Makes `directory` (borrowed, a descriptor of it) fit for commands: root's own becomes that of a
-/// uid that nobody else has. Its owner.
-Result<unsigned> TakeCommandDirectory(int directory);
+/// Prepares `directory` (a borrowed descriptor) for commands. If guests have uids of their own, a
+/// directory of root is given to a uid that nothing else has. Returns the owner's uid.
+Result<unsigned> TakeCommandDirectory(int directory, jail::Uids uids);
 
-/// The place of the directory as commands see it. Where a jail has its own things (/tmp, /usr),
-/// that is /app.
-std::string ShownAt(const CommandPlace& place, jail::Grade grade);
+/// Returns the path of the directory as commands see it: `shown`, or /app where a jail has files of
+/// its own (/tmp, /usr).
+std::string ShownAt(const CommandDirectory& commands, jail::Grade grade);
 
-/// The toolchains of all languages that run here, and the directory.
-jail::Spec CommandSpec(const CommandPlace& place, const Catalog& catalog, jail::Grade grade);
+/// Returns what a slot for commands shows: the toolchains of all languages that run on this host,
+/// and the directory.
+jail::Spec CommandSpec(const CommandDirectory& commands, const Catalog& catalog, jail::Grade grade);
 
-/// The standard streams are left to the caller. A program that is nowhere stays as it is, for the
-/// jail to say so.
-jail::RunRequest CommandRun(const CommandPlace& place, const Catalog& catalog, jail::Grade grade,
-                            const std::vector<std::string>& argv);
+/// Returns the command as the jail executes it; the caller sets the standard streams. A program
+/// that is not found keeps its name, so that the jail reports the failure.
+jail::RunRequest CommandRun(const CommandDirectory& commands, const Catalog& catalog,
+                            jail::Grade grade, const std::vector<std::string>& argv);
 
 }  // namespace polybox::exec

@@ -1,62 +1,62 @@
 #include "exec/engine.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "exec/admission.h"
+#include "exec/execution.h"
+#include "exec/installations.h"
 #include "exec/pool.h"
-#include "exec/session.h"
 
 namespace polybox::exec {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a slot may have waited before it is looked at whether it is still needed.
+/// The longest time between two looks for idle slots that are no longer needed.
 constexpr auto kIdleCheck = std::chrono::seconds(5);
 
-/// Of an installation, when the request does not say.
-constexpr auto kInstallTime = std::chrono::minutes(2);
-
-bool NeedsOptIn(const languages::Language& language) {
-  return language.packages && language.packages->requests && language.packages->requests->opt_in;
-}
-
-/// Whether requirements that it does not take mean nothing to it: the contract of the execute
-/// dialect says so of its own modes.
-bool IgnoresRequirements(const languages::Language& language) {
-  return language.mode || NeedsOptIn(language);
-}
-
-/// `wanted` are the languages for which an operator asks for more than ignoring them.
-bool TakesRequirements(const languages::Language& language, const std::set<std::string>& wanted) {
-  if (!language.packages || language.packages->requirement_form.empty()) return false;
-  return !NeedsOptIn(language) || wanted.contains(language.id);
-}
-
-/// An admitted request, from its queue to its end.
+/// An admitted request, from its queue to its answer. The engine's mutex is never held when a job
+/// is destroyed: the destructor waits for `on_cancel`, which takes the mutex.
 struct Job {
+  /// `unqueue` is called once when the request is cancelled, on the thread that cancels it.
+  Job(Request asked, Executor::Done answer, std::function<void()> unqueue)
+      : request(std::move(asked)),
+        done(std::move(answer)),
+        on_cancel(stop.get_token(), std::move(unqueue)) {}
+
   Request request;
   Executor::Done done;
-  Clock::time_point submitted;
-  /// While it runs; guarded by the engine's mutex.
-  Session* session = nullptr;
-  /// Asked for before it ran, but after it left the queue.
-  bool cancelled = false;
-  /// For whoever installs its packages.
+  Clock::time_point submitted = Clock::now();
+  /// The request's only state of cancellation. The ticket requests the stop. The token goes to
+  /// every step of the execution, down to the process that the step waits for.
   std::stop_source stop;
+  std::stop_callback<std::function<void()>> on_cancel;
+  /// Held while the client is told of kQueued, its first stage. Never held with the engine's mutex.
+  std::mutex telling;
+  /// Whether the request left the queue; guarded by `telling`.
+  bool left_queue = false;
+
+  void TellQueued() {
+    const std::lock_guard lock(telling);
+    if (!left_queue) Tell(request, Stage::kQueued);
+  }
+  void LeaveQueue() {
+    const std::lock_guard lock(telling);
+    left_queue = true;
+  }
 };
 
 Refusal Refused(RefusalKind kind, std::string message) {
   return {.kind = kind, .message = std::move(message)};
 }
 
-/// Commands have the network that all guests have.
+/// Commands have the same network as guests.
 EngineOptions WithCommandsAsGuests(EngineOptions options) {
   if (options.commands) options.commands->egress = options.guest_egress != nullptr;
   return options;
@@ -64,22 +64,21 @@ EngineOptions WithCommandsAsGuests(EngineOptions options) {
 
 class Engine final : public Executor, public std::enable_shared_from_this<Engine> {
  public:
-  Engine(const Catalog& catalog, const JailHome& home, EngineOptions options)
+  Engine(const Catalog& catalog, const launch::JailHome& home, EngineOptions options)
       : catalog_(catalog),
         home_(home),
         options_(WithCommandsAsGuests(std::move(options))),
+        installations_(catalog, options_, home.grade()),
         admission_(options_.lanes),
         pool_(home,
               {.most = Places(),
                .memory = options_.idle_memory,
                .kept_key = KeptKey(),
                .kept = options_.kept,
+               .await_warm = options_.await_warm,
                .on_shared = options_.on_shared},
               options_.guest_egress) {
-    for (const Installation& known : catalog.available()) {
-      installations_.emplace(known.language.id, WithWarmStart(WithEgress(known)));
-    }
-    // One more than can run: a slot is made ready for the next while its successor already runs.
+    // One thread more than requests can run: it resets a slot while the next request runs.
     for (std::size_t i = 0; i <= Places(); ++i) {
       threads_.emplace_back([this](const std::stop_token& stop) { TakeJobs(stop); });
     }
@@ -111,119 +110,98 @@ class Engine final : public Executor, public std::enable_shared_from_this<Engine
   }
 
   void CancelAll() override {
-    std::vector<Admission::Id> all;
+    std::vector<std::shared_ptr<Job>> all;
     {
       const std::lock_guard lock(mutex_);
-      for (const auto& [id, job] : jobs_) all.push_back(id);
+      for (const auto& [id, job] : jobs_) all.push_back(job);
     }
-    for (const Admission::Id id : all) Cancel(id);
+    for (const std::shared_ptr<Job>& job : all) job->stop.request_stop();
   }
 
-  void Cancel(Admission::Id id);
-
  private:
+  /// Returns whether no request will come any more. A slot then needs no reset.
+  bool IsEnding() const {
+    const std::lock_guard lock(mutex_);
+    return draining_ && jobs_.empty();
+  }
+
   std::size_t Places() const {
     std::int64_t places = 0;
     for (const Lane& lane : options_.lanes) places += lane.concurrency;
     return static_cast<std::size_t>(places);
   }
 
-  /// Slots with the same key show the same.
-  static std::string KeyOf(const std::string& language, const std::string& packages = "",
-                           const std::string& prepared = "") {
-    return fmt::format("{}:{}:{}", language, packages, prepared);
-  }
-
-  /// Of the slots that are always there.
+  /// The key of the slots that exist at all times (EngineOptions::kept); "" for none.
   std::string KeptKey() const {
-    const Installation* kept = catalog_.Find(options_.kept_language);
-    return KeyOf(options_.kept_language, kept == nullptr ? "" : kept->packages);
+    const launch::Installation* kept = installations_.Find(options_.kept_language);
+    return kept == nullptr ? "" : Installations::KeyOf(*kept);
   }
 
-  /// Makes the slots that are always there, before anyone asks.
+  /// Makes the slots that exist at all times, before the first request.
   void MakeKept();
   void TakeJobs(const std::stop_token& stop);
-  /// Ends those who wait too long, and slots that nobody needs.
+  /// The timer thread: refuses requests that waited too long, and ends idle slots.
   void KeepTime(const std::stop_token& stop);
-  /// Forgets the job and answers. Never with the mutex held.
+  /// Answers a cancelled request if it waits in the queue. If it runs already, its execution sees
+  /// the token.
+  void Unqueue(Admission::Id id);
+  /// Removes the job and calls `done`, which may call the engine: never with the mutex held.
   void Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran);
   void RunJob(Admission::Id id, const std::shared_ptr<Job>& job);
-  /// The slot that a job was run in, if any, and whether it can take another.
-  struct Place {
-    std::unique_ptr<SlotPool::Lease> lease;
-    bool broken = false;
-  };
-  using Work = std::function<Status(Session&, jail::Slot&, Report&)>;
-
-  Answer Execute(Job& job, Place& place);
-  /// For a language that installs none.
-  std::string WhyNoPackages(const languages::Language& language) const;
-  Answer ExecuteWithPackages(Job& job, const Installation& known, Place& place, Report report);
-  Answer RunProgram(Job& job, const Installation& known, Place& place, Report report);
-  /// The same with all that is to be shown.
-  Answer RunInstalled(Job& job, const Installation& installation, Place& place, Report report);
-  Answer RunCommand(Job& job, Place& place, Report report);
-  Answer RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec, Place& place,
-                   Report report, const Work& work);
-  /// `known` with the network that the operator gives to guests.
-  Installation WithEgress(Installation known) const {
-    known.egress = options_.guest_egress != nullptr;
-    return known;
-  }
-  /// `known` with the interpreter that its slots start ahead.
-  Installation WithWarmStart(const Installation& known) const;
 
   const Catalog& catalog_;
-  const JailHome& home_;
+  const launch::JailHome& home_;
   const EngineOptions options_;
+  const Installations installations_;
   mutable std::mutex mutex_;
-  /// For those who work, and for the one who keeps the time.
+  /// `mutex_` guards the members from here to `next_look_`. It is not held while a stop is
+  /// requested. `changed_` wakes the worker threads, `timer_` the timer thread, `idle_`
+  /// AwaitIdle().
   std::condition_variable_any changed_;
   std::condition_variable_any timer_;
   std::condition_variable idle_;
   Admission admission_;
   std::map<Admission::Id, std::shared_ptr<Job>> jobs_;
-  Admission::Id next_id_ = 1;
   bool draining_ = false;
-  /// Who would wait too long by the time that the one who keeps it looks again.
+  /// Set when a new request expires before the timer thread's next wake-up.
   bool newcomer_ = false;
   Clock::time_point next_look_;
+  std::atomic<Admission::Id> next_id_ = 1;
   SlotPool pool_;
-  /// By language id, for those without packages.
-  std::map<std::string, Installation> installations_;
+  const Facilities facilities_ = {catalog_, home_, options_, installations_, pool_};
   std::vector<std::jthread> threads_;
 };
 
 class EngineTicket : public Ticket {
  public:
-  EngineTicket(std::weak_ptr<Engine> engine, Admission::Id id)
-      : engine_(std::move(engine)), id_(id) {}
+  EngineTicket(std::weak_ptr<Executor> engine, std::stop_source stop)
+      : engine_(std::move(engine)), stop_(std::move(stop)) {}
   void Cancel() override {
-    if (const auto engine = engine_.lock()) engine->Cancel(id_);
+    // Job::on_cancel uses the engine, which must therefore exist meanwhile. An engine that is being
+    // destroyed has cancelled all requests itself.
+    if (const auto engine = engine_.lock()) stop_.request_stop();
   }
 
  private:
-  std::weak_ptr<Engine> engine_;
-  Admission::Id id_;
+  std::weak_ptr<Executor> engine_;
+  std::stop_source stop_;
 };
 
-/// Of a request that was refused at once.
+/// The ticket of a request that was refused at once.
 class NoTicket : public Ticket {
   void Cancel() override {}
 };
 
 std::shared_ptr<Ticket> Engine::Submit(Request request, Done done) {
-  auto job = std::make_shared<Job>();
-  job->request = std::move(request);
-  job->done = std::move(done);
-  job->submitted = Clock::now();
+  const Admission::Id id = next_id_++;
+  const auto job =
+      std::make_shared<Job>(std::move(request), std::move(done), [this, id] { Unqueue(id); });
   const std::size_t lane = job->request.lane;
   const Lane& rules = options_.lanes[lane];
   Duration patience = rules.queue_time;
   if (job->request.patience) patience = std::min(patience, *job->request.patience);
   Refusal refusal;
   std::unique_lock lock(mutex_);
-  const Admission::Id id = next_id_++;
   if (draining_) {
     refusal = Refused(RefusalKind::kDraining, "the server is about to end");
   } else if (!admission_.Offer(id, lane, job->request.client, job->submitted + patience)) {
@@ -233,41 +211,39 @@ std::shared_ptr<Ticket> Engine::Submit(Request request, Done done) {
     refusal.retry_after = std::chrono::seconds(1);
   } else {
     jobs_.emplace(id, job);
-    // Most end before the one who keeps the time would have looked anyway.
+    // Most requests end before the timer thread's next wake-up; those do not wake it.
     const bool sooner = job->submitted + patience < next_look_;
     if (sooner) newcomer_ = true;
+    const bool waits = admission_.Load(lane).running >= rules.concurrency;
     lock.unlock();
     changed_.notify_one();
     if (sooner) timer_.notify_one();
-    return std::make_shared<EngineTicket>(weak_from_this(), id);
+    if (waits) job->TellQueued();
+    return std::make_shared<EngineTicket>(weak_from_this(), job->stop);
   }
   lock.unlock();
   job->done(std::move(refusal));
   return std::make_shared<NoTicket>();
 }
 
-void Engine::Cancel(Admission::Id id) {
-  std::unique_lock lock(mutex_);
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  const std::shared_ptr<Job> job = found->second;
-  if (admission_.Remove(id)) {
-    lock.unlock();
-    return Finish(id, job, Refused(RefusalKind::kCancelled, "cancelled while waiting"), false);
+void Engine::Unqueue(Admission::Id id) {
+  std::shared_ptr<Job> job;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!admission_.Remove(id)) return;
+    job = jobs_.at(id);
   }
-  job->cancelled = true;
-  if (job->session != nullptr) job->session->Cancel();
-  lock.unlock();
-  job->stop.request_stop();
+  Finish(id, job, Refused(RefusalKind::kCancelled, "cancelled while waiting"), false);
 }
 
 void Engine::Finish(Admission::Id id, const std::shared_ptr<Job>& job, Answer answer, bool ran) {
   bool waited_for = false;
+  job->LeaveQueue();
   {
     const std::lock_guard lock(mutex_);
     jobs_.erase(id);
     if (ran) {
-      admission_.Ended(job->request.lane);
+      admission_.FreePlace(job->request.lane);
       waited_for = admission_.Load(job->request.lane).queued > 0;
     }
     if (jobs_.empty()) idle_.notify_all();
@@ -291,19 +267,18 @@ void Engine::TakeJobs(const std::stop_token& stop) {
 }
 
 void Engine::MakeKept() {
-  const auto found = installations_.find(options_.kept_language);
-  // A slot of a language that starts cold is made fast enough when it is asked for.
-  if (found == installations_.end()) return;
-  if (found->second.warm.start.kind == jail::init::WarmKind::kNone) return;
-  const auto spec = [&] { return SpecFor(found->second, home_.grade()); };
-  std::vector<std::unique_ptr<SlotPool::Lease>> made;
+  const launch::Installation* kept = installations_.Find(options_.kept_language);
+  // A slot of a language without a warm start is made fast enough on request.
+  if (kept == nullptr || kept->warm.start.kind == jail::WarmKind::kNone) return;
+  const auto spec = [&] { return launch::SpecFor(*kept, home_.grade()); };
+  std::vector<std::unique_ptr<SlotPool::Loan>> made;
   for (std::size_t i = 0; i < options_.kept; ++i) {
-    Result<std::unique_ptr<SlotPool::Lease>> lease = pool_.Take(KeptKey(), spec);
-    // Whoever asks for it will see why.
-    if (!lease.ok()) break;
-    made.push_back(std::move(lease).value());
+    Result<std::unique_ptr<SlotPool::Loan>> loan = pool_.Take(KeptKey(), spec);
+    // The first request for such a slot gets this error.
+    if (!loan.ok()) break;
+    made.push_back(std::move(loan).value());
   }
-  for (std::unique_ptr<SlotPool::Lease>& lease : made) pool_.Give(std::move(lease));
+  for (std::unique_ptr<SlotPool::Loan>& loan : made) pool_.Give(std::move(loan));
 }
 
 void Engine::KeepTime(const std::stop_token& stop) {
@@ -332,161 +307,17 @@ void Engine::KeepTime(const std::stop_token& stop) {
 }
 
 void Engine::RunJob(Admission::Id id, const std::shared_ptr<Job>& job) {
-  Place place;
-  Answer answer = Execute(*job, place);
+  job->LeaveQueue();
+  Execution execution(facilities_, job->request, job->stop.get_token());
+  Answer answer = execution.Run(Clock::now() - job->submitted);
   Finish(id, job, std::move(answer), true);
-  if (place.lease == nullptr) return;
-  // Whoever asked has the answer: this is on our own time.
-  place.broken ? pool_.Drop(std::move(place.lease)) : pool_.Give(std::move(place.lease));
-}
-
-Answer Engine::Execute(Job& job, Place& place) {
-  Report report;
-  report.queued = Clock::now() - job.submitted;
-  report.isolation = home_.grade();
-  if (!job.request.command.empty()) return RunCommand(job, place, std::move(report));
-  const Installation* known = catalog_.Find(job.request.language);
-  if (known == nullptr) {
-    const Error* reason = catalog_.WhyNot(job.request.language);
-    return Refused(RefusalKind::kUnavailable,
-                   reason != nullptr ? fmt::format("{} does not run here: {}", job.request.language,
-                                                   reason->message())
-                                     : fmt::format("no language \"{}\"", job.request.language));
-  }
-  const bool asks = !job.request.requirements.empty();
-  if (asks && TakesRequirements(known->language, options_.requirements_for)) {
-    return ExecuteWithPackages(job, *known, place, std::move(report));
-  }
-  if (asks && !IgnoresRequirements(known->language)) {
-    return Refused(RefusalKind::kInvalid, WhyNoPackages(known->language));
-  }
-  report.requirements_ignored = job.request.requirements;
-  return RunProgram(job, installations_.at(known->language.id), place, std::move(report));
-}
-
-std::string Engine::WhyNoPackages(const languages::Language& language) const {
-  std::vector<std::string> ready;
-  std::vector<std::string> by_setting;
-  for (const Installation& each : catalog_.available()) {
-    const bool takes = TakesRequirements(each.language, options_.requirements_for);
-    if (takes) ready.push_back(each.language.id);
-    if (!takes && NeedsOptIn(each.language)) by_setting.push_back(each.language.id);
-  }
-  return fmt::format(
-      "requirements: {} installs no packages on request (those that do here: {}{})", language.name,
-      ready.empty() ? "none" : fmt::format("{}", fmt::join(ready, ", ")),
-      by_setting.empty() ? ""
-                         : fmt::format("; {} if the setting requirements-for names it",
-                                       fmt::join(by_setting, ", ")));
-}
-
-Answer Engine::ExecuteWithPackages(Job& job, const Installation& known, Place& place,
-                                   Report report) {
-  if (options_.packages == nullptr) {
-    report.install_failure = "polybox: the server has no directory in which packages can be kept";
-    return report;
-  }
-  const auto begin = Clock::now();
-  const Result<PackageSet> set = options_.packages->Get(
-      known, job.request.requirements,
-      {.time = job.request.install_time.value_or(kInstallTime), .cancel = job.stop.get_token()});
-  report.install = Clock::now() - begin;
-  if (job.stop.stop_requested()) {
-    return Refused(RefusalKind::kCancelled, "cancelled while packages were installed");
-  }
-  if (!set.ok() && set.error().kind() == ErrorKind::kInvalid) {
-    return Refused(RefusalKind::kInvalid, set.error().message());
-  }
-  if (!set.ok()) {
-    report.install_failure = set.error().message();
-    return report;
-  }
-  Installation with_set = WithEgress(known);
-  with_set.packages = set->directory;
-  with_set.requested = true;
-  const bool has_both = RequestsOf(with_set) != nullptr && jail::HasNamespaces(home_.grade()) &&
-                        with_set.packages != known.packages;
-  if (has_both) with_set.preinstalled = known.packages;
-  // Whoever asks chooses what is in the set, and what is in it must not run in a zygote.
-  const bool inert = known.language.warm.kind != languages::WarmKind::kZygote;
-  Answer answer =
-      RunProgram(job, inert ? WithWarmStart(with_set) : with_set, place, std::move(report));
-  // The slot will wait for the next who wants this set.
-  if (place.lease != nullptr) place.lease->shown = set->lease;
-  return answer;
-}
-
-Installation Engine::WithWarmStart(const Installation& known) const {
-  Installation installation = known;
-  const bool possible = options_.warm && jail::HasNamespaces(home_.grade());
-  if (possible) installation.warm = WarmFor(installation, options_.preloads, options_.usual_run);
-  return installation;
-}
-
-Answer Engine::RunProgram(Job& job, const Installation& known, Place& place, Report report) {
-  const std::string ready = options_.preparer == nullptr ? "" : options_.preparer->Get(known);
-  if (ready.empty()) return RunInstalled(job, known, place, std::move(report));
-  Installation with_layer = known;
-  with_layer.prepared = ready;
-  return RunInstalled(job, with_layer, place, std::move(report));
-}
-
-Answer Engine::RunInstalled(Job& job, const Installation& installation, Place& place,
-                            Report report) {
-  const std::string key =
-      KeyOf(installation.language.id, installation.packages, installation.prepared);
-  return RunInSlot(
-      job, key, [&] { return SpecFor(installation, home_.grade()); }, place, std::move(report),
-      [&](Session& session, jail::Slot& slot, Report& filled) {
-        return session.Run(slot, installation, filled);
-      });
-}
-
-Answer Engine::RunCommand(Job& job, Place& place, Report report) {
-  if (!options_.commands) return Refused(RefusalKind::kUnavailable, "there are no commands here");
-  const jail::Grade grade = home_.grade();
-  return RunInSlot(
-      job, "command", [&] { return CommandSpec(*options_.commands, catalog_, grade); }, place,
-      std::move(report),
-      [&](Session& session, jail::Slot& slot, Report& filled) {
-        return session.RunCommand(
-            slot, CommandRun(*options_.commands, catalog_, grade, job.request.command),
-            options_.command_space, filled);
-      });
-}
-
-Answer Engine::RunInSlot(Job& job, const std::string& key, const SlotPool::MakeSpec& spec,
-                         Place& place, Report report, const Work& work) {
-  Result<std::unique_ptr<SlotPool::Lease>> taken = pool_.Take(key, spec);
-  if (!taken.ok()) return Refused(RefusalKind::kFailed, taken.error().message());
-  place.lease = std::move(taken).value();
-  Session session(job.request, options_.compile_cache, place.lease->egress.get());
-  {
-    const std::lock_guard lock(mutex_);
-    job.session = &session;
-    if (job.cancelled) session.Cancel();
-  }
-  const Status status = work(session, *place.lease->slot, report);
-  {
-    const std::lock_guard lock(mutex_);
-    job.session = nullptr;
-  }
-  // Whoever hears of the end can rely on it: no connection of the session is left. To end a proxy
-  // takes a moment; one that had no visitors can wait until the answer is out.
-  std::unique_ptr<net::EgressProxy>& egress = place.lease->egress;
-  if (egress != nullptr && !egress->Close()) egress.reset();
-  if (!status.ok() && status.error().kind() == ErrorKind::kInvalid) {
-    return Refused(RefusalKind::kInvalid, status.error().message());
-  }
-  place.broken = !status.ok();
-  if (session.cancelled()) return Refused(RefusalKind::kCancelled, "cancelled while running");
-  if (!status.ok()) return Refused(RefusalKind::kFailed, status.error().message());
-  return report;
+  // The client has the answer already, so the reset of the slot does not delay it.
+  IsEnding() ? execution.EndSlot() : execution.ReturnSlot();
 }
 
 }  // namespace
 
-std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const JailHome& home,
+std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const launch::JailHome& home,
                                      EngineOptions options) {
   return std::make_shared<Engine>(catalog, home, std::move(options));
 }

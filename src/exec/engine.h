@@ -1,132 +1,125 @@
-// The engine: admits requests, runs them in slots, answers. It knows no JSON and no HTTP; doors
-// translate. Any thread.
+// The engine admits requests, runs each in a slot and returns an answer. The doors (the HTTP APIs
+// and the command line) call it and translate: the engine knows neither JSON nor HTTP. Any thread
+// may call it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "compile/compile_cache.h"
+#include "compile/preparer.h"
 #include "exec/catalog.h"
 #include "exec/command.h"
-#include "exec/compile_cache.h"
 #include "exec/guest_egress.h"
-#include "exec/jail_home.h"
-#include "exec/preparer.h"
 #include "exec/request.h"
 #include "exec/space_watch.h"
 #include "exec/warm.h"
+#include "launch/jail_home.h"
+#include "packages/package_source.h"
 
 namespace polybox::exec {
 
-/// Admission rules of one front door.
+/// Admission rules of one door (a public HTTP API, or the command line).
 struct Lane {
   std::string name;
-  /// How many run at once.
+  /// The number of requests that may run at once.
   std::int64_t concurrency = 1;
-  /// How many may wait.
+  /// The number of requests that may wait for a free place.
   std::int64_t queue = 0;
+  /// The longest time that a request may wait in the queue before it is refused with kQueueTimeout.
   Duration queue_time = std::chrono::hours(24);
 };
 
+/// The number of requests of one lane at this moment.
 struct LaneLoad {
   std::int64_t running = 0;
   std::int64_t queued = 0;
 };
 
-/// A request that was admitted. Dropping it does nothing.
+/// The caller's handle of a submitted request. Destroying the handle does not cancel the request.
 class Ticket {
  public:
   virtual ~Ticket() = default;
-  /// Takes it out of the queue, or ends its run; `done` is called with kCancelled unless it was too
-  /// late.
+  /// Removes the request from the queue, or kills its program if it runs. `done` is then called
+  /// with kCancelled, unless the request has ended already. Any thread.
   virtual void Cancel() = 0;
 };
 
-/// What the doors see of the engine; tests of doors bring their own.
+/// The engine's interface for the doors. Tests of the doors use an implementation of their own.
 class Executor {
  public:
+  /// Receives the answer of a request. The thread that calls it continues only when it returns.
   using Done = std::function<void(Answer)>;
 
   virtual ~Executor() = default;
-  /// `done` is called exactly once: at once when the request is refused, else on a thread of the
-  /// engine. Never null.
+  /// Queues the request or refuses it. `done` is called exactly once. For a refused request, the
+  /// calling thread calls it before this function returns. For a request that is cancelled in the
+  /// queue, the thread that calls Ticket::Cancel() does. Otherwise a thread of the engine calls it.
+  /// The returned ticket is never null.
   virtual std::shared_ptr<Ticket> Submit(Request request, Done done) = 0;
+  /// Returns the load of the lane with this index in EngineOptions::lanes.
   virtual LaneLoad Load(std::size_t lane) const = 0;
-  /// Refuses everything from here on; what runs goes on.
+  /// Refuses every request that is submitted from now on (kDraining). Admitted requests continue.
   virtual void Drain() = 0;
-  /// Waits until nothing runs or waits any more; false when `time` was up first.
+  /// Waits until no request runs or waits. Returns false if `time` passes first.
   virtual bool AwaitIdle(Duration time) = 0;
-  /// Ends all that runs.
+  /// Cancels every request, both waiting and running, as Ticket::Cancel() does.
   virtual void CancelAll() = 0;
 };
 
-/// Where package sets come from.
-struct PackageSet {
-  /// On the host.
-  std::string directory;
-  /// The set stays for as long as this does.
-  std::shared_ptr<void> lease;
-};
-
-struct PackageTerms {
-  Duration time{};
-  /// Nobody wants them any more.
-  std::stop_token cancel = {};
-};
-
-/// Any thread, several at once.
-class PackageSource {
- public:
-  virtual ~PackageSource() = default;
-  /// Installs them, or finds that they are. An error of kind kInvalid is a requirement that is
-  /// refused; any other is the text that the request's answer carries.
-  virtual Result<PackageSet> Get(const Installation& installation,
-                                 const std::vector<std::string>& requirements,
-                                 const PackageTerms& terms) = 0;
-};
-
+/// Settings of an engine; they do not change while it lives.
 struct EngineOptions {
   std::vector<Lane> lanes;
-  /// Absent: there are no commands.
-  std::optional<CommandPlace> commands;
-  /// Null where the kernel keeps their directory small enough. Must outlive the engine.
+  /// The directory in which commands run. Absent: they are refused.
+  std::optional<CommandDirectory> commands;
+  /// Enforces the quota of that directory. Null where the kernel limits the directory's size. Must
+  /// outlive the engine.
   SpaceWatch* command_space = nullptr;
-  /// Idle slots are given up after this.
+  /// A slot that has waited this long without a session is ended.
   Duration idle_time = std::chrono::minutes(1);
-  /// Called every few seconds while nobody asks for anything, on a thread of the engine.
+  /// Called every few seconds while no request runs or waits, on a thread of the engine.
   std::function<void()> on_idle = {};
-  /// Interpreters are started ahead of their programs.
+  /// Whether slots start interpreters before a program arrives (a warm start).
   bool warm = true;
-  /// What they load then, by language id, besides what the language files say.
+  /// Whether the first request of a new slot waits until the slot's interpreter has started.
+  bool await_warm = false;
+  /// Modules that those interpreters load, by language id, in addition to the modules that the
+  /// language file names.
   Preloads preloads = {};
-  /// What they are made ready for.
+  /// Properties that most runs have. The interpreters are started for such a run.
   UsualRun usual_run = {};
-  /// The id of the language of which `kept` slots are always there; "" for none.
+  /// The id of the language of which at least `kept` slots exist at all times; "" for none.
   std::string kept_language = {};
   std::size_t kept = 0;
-  /// What waiting slots may hold together.
+  /// The memory that the processes of all idle slots may hold together.
   Bytes idle_memory = Bytes::MiB(512);
-  /// Null: guests have no network. Must outlive the engine; only where there are namespaces.
+  /// Provides the network of guests. Null: guests have no network. Requires a grade with
+  /// namespaces. Must outlive the engine.
   const GuestEgress* guest_egress = nullptr;
-  /// The ids of languages whose requirements are installed though they are ignored by default.
+  /// The ids of languages whose requirements are installed although the language file says to
+  /// ignore them by default (`opt_in`).
   std::set<std::string> requirements_for = {};
-  /// Null: there is no place for them, so that installing fails. Must outlive the engine.
-  PackageSource* packages = nullptr;
-  /// Null: compilers always run. Must outlive the engine.
-  CompileCache* compile_cache = nullptr;
-  /// Null: compile steps find nothing ready. Must outlive the engine.
-  Preparer* preparer = nullptr;
-  /// Called once for each thing that slots share with the host (Slot::shared); may be null.
+  /// Installs the requirements of requests. Null: the server has no directory for packages, so
+  /// every installation fails. Must outlive the engine.
+  packages::PackageSource* packages = nullptr;
+  /// Keeps the results of compile steps. Null: the compiler runs for each request. Must outlive the
+  /// engine.
+  compile::CompileCache* compile_cache = nullptr;
+  /// Prepares files for compile steps, such as precompiled headers. Null: compile steps run without
+  /// them. Must outlive the engine.
+  compile::Preparer* preparer = nullptr;
+  /// Called once for each resource that slots share with the host (Slot::shared). May be null.
   std::function<void(const std::string&)> on_shared = {};
 };
 
-/// `catalog` and `home` must outlive it. Its destructor ends all that runs.
-std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const JailHome& home,
+/// Makes an engine and starts its threads. `catalog` and `home` must outlive the engine. Its
+/// destructor cancels all requests and waits for its threads.
+std::shared_ptr<Executor> MakeEngine(const Catalog& catalog, const launch::JailHome& home,
                                      EngineOptions options);
 
 }  // namespace polybox::exec

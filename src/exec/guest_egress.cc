@@ -3,7 +3,8 @@
 namespace polybox::exec {
 namespace {
 
-// Each costs a thread of ours; few programs have more open at once.
+// The number of connections of one guest. Each uses a thread of the server, and few programs open
+// more at once.
 constexpr int kConnections = 16;
 
 }  // namespace

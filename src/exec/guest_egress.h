@@ -1,5 +1,5 @@
-// The network that guests get where an operator has named hosts for them: an egress proxy for each
-// session of a slot, which ends with it. Any thread.
+// The network of guests, if an operator has listed hosts that guests may reach. Each session of a
+// slot gets its own egress proxy, which ends with the session. Used by the slot pool. Any thread.
 #pragma once
 
 #include <functional>
@@ -20,21 +20,23 @@ namespace polybox::exec {
 class GuestEgress {
  public:
   struct Options {
-    /// Never empty: see net/egress_policy.h.
+    /// The hosts that guests may reach, in the notation of net/egress_policy.h; never empty.
     std::vector<std::string> hosts;
-    /// The setting that they come from, for refusals.
+    /// The name of the setting that lists the hosts, for messages about refused connections.
     std::string setting = "guest-egress";
-    /// Of our own environment, "" for what is not set: a company's proxy.
+    /// Returns a variable of the server's environment, "" if it is not set. Used to find a
+    /// company's proxy.
     std::function<std::string(const std::string&)> variable;
-    /// Null: getaddrinfo().
+    /// Resolves host names; null for getaddrinfo(). Tests set it.
     net::NameResolver::Lookup lookup = nullptr;
   };
 
+  /// Checks the list of hosts. An error names what is wrong in it.
   static Result<GuestEgress> Make(const Options& options,
                                   std::shared_ptr<net::EgressLedger> ledger);
 
-  /// A proxy for the next session of a slot; null when the slot has no network at all. Until it is
-  /// opened it refuses everything.
+  /// Starts a proxy for the slot's next session. It refuses all connections until
+  /// EgressProxy::Open() is called. Returns null when the slot has no network.
   Result<std::unique_ptr<net::EgressProxy>> Serve(jail::Slot& slot) const;
 
  private:
@@ -42,7 +44,8 @@ class GuestEgress {
 
   net::EgressPolicy policy_;
   net::Upstream upstream_;
-  /// One for all: how many names are looked up at once is a matter of the machine.
+  /// One resolver for all proxies, because the number of names that are resolved at once must be
+  /// limited for the whole machine.
   std::shared_ptr<net::NameResolver> resolver_;
   std::shared_ptr<net::EgressLedger> ledger_;
 };

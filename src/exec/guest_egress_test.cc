@@ -1,16 +1,15 @@
-// Guests with a network, in a network of the test's own: the engine and its slots are real. These
-// tests need what grade full needs, and skip with the reason elsewhere.
+// Tests of guests with a network, inside a network that the test makes. The engine and its slots
+// are real.
 #include "exec/guest_egress.h"
 
-#include <future>
-#include <sstream>
-#include <unistd.h>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include "base/testing/await.h"
 #include "base/testing/temp_dir.h"
-#include "exec/engine.h"
-#include "languages/builtin.h"
+#include "exec/testing/engine_fixture.h"
 #include "net/testing/host.h"
 #include "net/testing/own_network.h"
 
@@ -23,34 +22,8 @@ using net::testing::Host;
 constexpr const char* kGood = "203.0.113.10";
 constexpr const char* kOther = "203.0.113.20";
 
-/// Bash that is compiled by itself: the program is run once ahead, with the word "compiling".
-constexpr std::string_view kTwice = R"(
-id = "twice"
-name = "Twice"
-extensions = [".twice"]
-[toolchain]
-binaries = ["bash"]
-version = ["{executable}", "--version"]
-[entry]
-file = "script.twice"
-[compile]
-command = ["{executable}", "{entry}", "compiling"]
-[compile.limits]
-address_space = "512MiB"
-open_files = 64
-processes = 32
-[run]
-command = ["{executable}", "{entry}"]
-[run.limits]
-address_space = "512MiB"
-open_files = 64
-processes = 32
-[image]
-apt = ["bash"]
-)";
-
-/// A function for scripts: asks the proxy for a host and shows its first answer, then what the
-/// host says first.
+/// A function for scripts. It asks the proxy for a host and prints the proxy's answer, then the
+/// first line that the host sends.
 constexpr const char* kAsk = R"(
 ask() {
   exec 3<>/dev/tcp/127.0.0.1/3128 || return
@@ -60,28 +33,19 @@ ask() {
 }
 )";
 
-class GuestEgressTest : public ::testing::Test {
+class GuestEgressTest : public testing::EngineFixture {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "grade full needs root";
-    std::vector<EmbeddedFile> files;
-    for (const EmbeddedFile& file : languages::BuiltinFiles()) {
-      const bool wanted =
-          file.name == "bash.toml" || file.name == "python.toml" || file.name == "defaults.toml";
-      if (wanted) files.push_back(file);
-    }
-    files.push_back({"twice.toml", kTwice});
-    auto registry = languages::Registry::Load(files, {});
-    ASSERT_TRUE(registry.ok()) << registry.error().message();
-    registry_.emplace(std::move(registry).value());
-    catalog_.emplace(*registry_, languages::FinderOptions{"/usr/bin:/bin", "", "/nowhere"}, log_);
-    auto home = JailHome::Make(jail::Grade::kFull);
-    ASSERT_TRUE(home.ok()) << home.error().message();
-    home_.emplace(std::move(home).value());
+    EngineFixture::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    // The compile step of this language runs the program once, with the argument "compiling".
+    const std::string compile =
+        testing::CompilePart("[\"{executable}\", \"{entry}\", \"compiling\"]");
+    Load({"bash", "python"}, {testing::BashLanguage("twice", compile)});
     ASSERT_EQ(::chmod(commands_.path().c_str(), 0777), 0);
   }
 
-  /// An engine with one place, and with hosts to reach or not to reach, for as long as `body` runs.
+  /// Runs `body` with an engine that has one place and lets guests reach these hosts.
   void InWorld(const std::vector<std::string>& allow, const std::function<void()>& body) {
     ASSERT_TRUE(net::testing::InOwnNetwork([&] {
       ASSERT_TRUE(net::testing::AddV4(kGood, 1) && net::testing::AddV4(kOther, 2));
@@ -94,8 +58,8 @@ class GuestEgressTest : public ::testing::Test {
       EngineOptions options;
       options.lanes = {{.name = "test", .concurrency = 1, .queue = 10}};
       options.guest_egress = egress ? &*egress : nullptr;
-      options.commands = CommandPlace{commands_.path(), "/app", 65534};
-      engine_ = MakeEngine(*catalog_, *home_, std::move(options));
+      options.commands = CommandDirectory{commands_.path(), "/app", 65534};
+      StartEngine(std::move(options));
       body();
       engine_.reset();
     }));
@@ -114,39 +78,15 @@ class GuestEgressTest : public ::testing::Test {
         .value();
   }
 
-  Report Run(const std::string& language, const std::string& code) {
-    Request request;
-    request.client = "someone";
-    request.language = language;
-    request.files = {{"script", code, 0644}};
-    return Answered(std::move(request));
-  }
-
   std::string Bash(const std::string& code) {
-    const Report report = Run("bash", kAsk + code);
+    const Report report = Run(ProgramOf("bash", kAsk + code));
     return report.run ? report.run->out + report.run->err : "nothing ran";
   }
 
-  Report Answered(Request request) {
-    std::promise<Answer> promise;
-    const auto ticket = engine_->Submit(
-        std::move(request), [&](Answer answer) { promise.set_value(std::move(answer)); });
-    const Answer answer = promise.get_future().get();
-    const auto* refusal = std::get_if<Refusal>(&answer);
-    EXPECT_EQ(refusal, nullptr) << refusal->message;
-    return refusal == nullptr ? std::get<Report>(answer) : Report();
-  }
-
-  std::ostringstream lines_;
-  log::Logger log_ = log::Logger::ToStream(lines_, {});
   std::shared_ptr<net::EgressLedger> ledger_ = std::make_shared<net::EgressLedger>("guest", log_);
-  std::optional<languages::Registry> registry_;
-  std::optional<Catalog> catalog_;
-  std::optional<JailHome> home_;
-  testing::TempDir commands_;
+  polybox::testing::TempDir commands_;
   const Host* good_ = nullptr;
   const Host* other_ = nullptr;
-  std::shared_ptr<Executor> engine_;
 };
 
 TEST_F(GuestEgressTest, AGuestReachesWhoIsOnTheListAndTheRefusalNamesTheSetting) {
@@ -182,14 +122,13 @@ TEST_F(GuestEgressTest, WithoutAListThereIsNoNetworkAndNothingIsSaidOfOne) {
 TEST_F(GuestEgressTest, NoConnectionOutlivesItsSession) {
   InWorld({"good.example"}, [&] {
     for (int session = 1; session <= 3; ++session) {
-      // A process that would stay, with the tunnel open.
+      // This process would outlive the program and keep the tunnel open.
       EXPECT_EQ(Bash("ask good.example:443; (sleep 1000 <&3 >/dev/null 2>&1) & exit 0"),
                 "HTTP/1.1 200 Connection established\ngood\n");
-      for (int i = 0; i < 500 && good_->gone() < session; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
+      EXPECT_TRUE(polybox::testing::Await([&] { return good_->gone() >= session; }))
+          << "the host was not told of the end";
+      EXPECT_EQ(good_->gone(), session);
       EXPECT_EQ(good_->visitors(), session);
-      EXPECT_EQ(good_->gone(), session) << "the host was not told of the end";
     }
   });
 }
@@ -205,8 +144,8 @@ TEST_F(GuestEgressTest, EachSessionHasANetworkOfItsOwn) {
 
 TEST_F(GuestEgressTest, ACompileStepReachesNobody) {
   InWorld({"good.example"}, [&] {
-    const Report report =
-        Run("twice", std::string(kAsk) + "ask good.example:443; env | grep -ci proxy; true");
+    const Report report = Run(
+        ProgramOf("twice", std::string(kAsk) + "ask good.example:443; env | grep -ci proxy; true"));
     ASSERT_TRUE(report.compile && report.run);
     EXPECT_EQ(report.compile->out,
               "HTTP/1.1 403 Forbidden\npolybox: good.example:443 may not be reached: only the "
@@ -220,9 +159,9 @@ TEST_F(GuestEgressTest, ACommandReachesWhatAProgramReaches) {
   InWorld({"good.example"}, [&] {
     Request request;
     request.client = "someone";
-    request.command = {"bash", "-c",
-                       std::string(kAsk) + "ask good.example:443; ask x:443; echo $HTTPS_PROXY"};
-    const Report report = Answered(std::move(request));
+    request.work = Command{
+        {"bash", "-c", std::string(kAsk) + "ask good.example:443; ask x:443; echo $HTTPS_PROXY"}};
+    const Report report = Run(std::move(request));
     ASSERT_TRUE(report.run);
     EXPECT_TRUE(
         report.run->out.starts_with("HTTP/1.1 200 Connection established\ngood\n"
@@ -243,10 +182,11 @@ TEST_F(GuestEgressTest, AWarmInterpreterKnowsTheProxyAndHasTheNetworkOfItsSessio
         "f = s.makefile()\n"
         "f.readline(), f.readline()\n"
         "print(f.readline(), end='')\n";
-    // A new slot starts cold, and one may be made while the last is still being emptied.
+    // The first run in a new slot starts cold. A second slot may be made while the first is being
+    // reset.
     int warm = 0;
     for (int session = 0; session < 30 && warm < 3; ++session) {
-      const Report report = Run("python", code);
+      const Report report = Run(ProgramOf("python", code));
       ASSERT_TRUE(report.run);
       EXPECT_EQ(report.run->out + report.run->err, "good\n");
       warm += report.warm ? 1 : 0;

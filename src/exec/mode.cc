@@ -57,8 +57,11 @@ Result<ModeCandidate> ChooseMode(std::string_view wanted,
   }
   const auto named = std::ranges::find(candidates, wanted, &ModeCandidate::mode);
   if (named == candidates.end()) {
-    return Error(ErrorKind::kInvalid, fmt::format("unsupported mode \"{}\" (supported: {})", wanted,
-                                                  Names(candidates, &ModeCandidate::mode)));
+    // The kind is not kInvalid, because servers of the execute dialect exit with 1 for an unknown
+    // mode.
+    return Error(ErrorKind::kNotFound,
+                 fmt::format("unsupported mode \"{}\" (supported: {})", wanted,
+                             Names(candidates, &ModeCandidate::mode)));
   }
   if (!named->found) {
     return Error(ErrorKind::kUnavailable,

@@ -1,6 +1,6 @@
-// The execute dialect's mode: which language POST /execute runs when a request names none. Asked
-// for by name, or the first whose runtime is there, in the order of the language files. Pure but
-// for looking up programs.
+// Chooses the mode of `POST /execute`: the language that runs when a request names none. The
+// operator names the mode; otherwise it is the first mode whose runtime exists, in the order that
+// the language files give. Used at the start of the server. Keeps no state; only looks up programs.
 #pragma once
 
 #include <optional>
@@ -14,24 +14,28 @@
 
 namespace polybox::exec {
 
+/// A language that has a mode.
 struct ModeCandidate {
+  /// The name of the mode.
   std::string mode;
   /// The id of its language.
   std::string language;
-  /// The program by which it is recognised.
+  /// The program whose presence on PATH means that the runtime exists.
   std::string command;
   /// Whether the program is on PATH.
   bool found = false;
-  /// Why the language does not run here though the program is there.
+  /// Why the language does not run on this host although the program exists.
   std::optional<Error> missing;
 };
 
-/// The languages that have a mode, in the order of detection. `path` is as $PATH writes it.
+/// Returns the languages that have a mode, in the order of detection. `path` has the format of
+/// $PATH.
 std::vector<ModeCandidate> ModeCandidates(const std::vector<languages::Language>& all,
                                           const languages::Toolchains& toolchains,
                                           const std::string& path);
 
-/// `wanted` is "" for the first that is there. The error is what stops the start.
+/// Returns the mode `wanted`, or the first one that runs if `wanted` is "". The server does not
+/// start after an error.
 Result<ModeCandidate> ChooseMode(std::string_view wanted,
                                  const std::vector<ModeCandidate>& candidates);
 

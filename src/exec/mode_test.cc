@@ -15,7 +15,7 @@ const std::vector<languages::Language>& Builtin() {
   return registry.all();
 }
 
-/// Which mode a PATH with these programs gives, or why none.
+/// Returns the mode that is chosen with these programs on PATH, or the error.
 std::string Choose(std::string_view wanted, const std::vector<std::string>& programs,
                    const languages::Toolchains& toolchains = {}) {
   const testing::TempDir path;

@@ -1,6 +1,7 @@
-// Slots that wait for work, by what they show: taking one that exists costs nothing, making one
-// costs milliseconds. Who finds none waits for one that is about to be ready, once there are enough
-// of them. Idle slots make room for others, and are given up after a while. Any thread.
+// Keeps slots that wait for the next session, by what they show. Taking a slot that exists costs
+// nothing; making one costs milliseconds. If enough slots of one kind exist, a session waits for
+// one that is about to be ready. Idle slots are ended to make room for others, or after some time.
+// Used by the engine. Any thread.
 #pragma once
 
 #include <chrono>
@@ -16,111 +17,132 @@
 
 #include "base/result.h"
 #include "exec/guest_egress.h"
-#include "exec/jail_home.h"
+#include "launch/jail_home.h"
 #include "net/egress_proxy.h"
 
 namespace polybox::exec {
 
 class SlotPool {
  public:
-  /// Of slots that wait for work.
+  /// Limits of the slots that wait for a session.
   struct Limits {
+    /// The largest number of idle slots.
     std::size_t most = 0;
-    /// Of all their processes.
+    /// The memory that the processes of all idle slots may hold together.
     Bytes memory;
-    /// Slots with this key are never fewer than that for lack of work.
+    /// At least `kept` idle slots with this key stay, however long they wait.
     std::string kept_key = {};
     std::size_t kept = 0;
-    /// To be made ready takes a millisecond or two; who waits for longer would rather have a new
-    /// one.
+    /// How long a session waits for a slot that is being reset. A reset takes a millisecond or two;
+    /// if it takes longer than this, a new slot is the better choice.
     std::chrono::milliseconds patience{100};
-    /// Called once for each thing that a new slot shares with the host (Slot::shared); may be null.
+    /// Whether a new slot is reset before its first session. The reset waits until the slot's
+    /// interpreter has started.
+    bool await_warm = false;
+    /// Called once for each resource that a new slot shares with the host (Slot::shared). May be
+    /// null.
     std::function<void(const std::string&)> on_shared = {};
   };
 
-  /// `home` must outlive the pool, and so must `egress`: who serves the slots that have a network;
-  /// null when none has.
-  SlotPool(const JailHome& home, Limits limits, const GuestEgress* egress = nullptr)
+  /// `home` and `egress` must outlive the pool. `egress` makes the proxies of slots that have a
+  /// network; null if no slot has one.
+  SlotPool(const launch::JailHome& home, Limits limits, const GuestEgress* egress = nullptr)
       : home_(home), limits_(std::move(limits)), egress_(egress) {}
 
-  struct Lease {
-    /// Slots with the same key show the same.
+  /// A slot that the pool has lent, with what belongs to it. The borrower may use the slot until it
+  /// calls Give() or Drop().
+  struct Loan {
+    /// The kind of the slot. Slots with the same key show the same files.
     std::string key;
+    /// The number that JailHome::MakeSlot() got. No other slot has it while this one exists.
     unsigned number = 0;
-    /// What it shows stays there for as long as this does; null for what stays anyway.
+    /// Keeps the package set that the slot shows from being removed. Null if the slot shows none
+    /// that can be removed.
     std::shared_ptr<void> shown;
     std::optional<jail::Slot> slot;
-    /// The network of its next session, or of this one; null for none. Ends before the slot.
+    /// The egress proxy of the slot's present or next session; null for none. It is declared after
+    /// the slot and is therefore destroyed before it.
     std::unique_ptr<net::EgressProxy> egress = nullptr;
-    /// What it holds while it waits.
+    /// The memory of its processes when it was last measured.
     Bytes memory = {};
-    /// How often it has come back.
+    /// The number of sessions that it has served.
     unsigned returns = 0;
   };
 
-  /// What a slot shows, asked for when there must be a new one.
+  /// Returns what a slot of the key shows. Called only if a new slot must be made.
   using MakeSpec = std::function<jail::Spec()>;
 
-  /// A slot that is ready for a session. A new one ends when the calling thread does.
-  Result<std::unique_ptr<Lease>> Take(const std::string& key, const MakeSpec& spec);
-  /// After a session: made ready for the next, off the request's path. A slot that cannot be is
-  /// replaced by none.
-  void Give(std::unique_ptr<Lease> lease);
-  /// After a session that broke it.
-  void Drop(std::unique_ptr<Lease> lease);
-  /// Ends those that have waited longer than `time`.
+  /// Returns a slot that is ready for a session: an idle one, one that is about to be ready, or a
+  /// new one. Blocks meanwhile. A new slot ends when the thread that called this function ends.
+  Result<std::unique_ptr<Loan>> Take(const std::string& key, const MakeSpec& spec);
+  /// Takes the slot back after a session and resets it for the next one. The reset blocks the
+  /// calling thread. A slot that cannot be reset is ended.
+  void Give(std::unique_ptr<Loan> loan);
+  /// Ends a slot whose session failed.
+  void Drop(std::unique_ptr<Loan> loan);
+  /// Ends the idle slots that have waited longer than `time`.
   void DropIdle(std::chrono::steady_clock::duration time);
 
  private:
+  /// An idle slot and the time since when it waits.
   struct Idle {
-    std::unique_ptr<Lease> lease;
+    std::unique_ptr<Loan> loan;
     std::chrono::steady_clock::time_point since;
   };
 
-  /// The slots with one key.
+  /// Counts for one key.
   struct Crew {
-    /// All of them: in use, on their way back, or idle.
+    /// All slots: in use, being reset, or idle.
     std::size_t slots = 0;
-    /// Sessions that have one or are about to.
+    /// Sessions that have a slot or wait for one.
     std::size_t wanted = 0;
-    /// Being made ready for the next session.
+    /// Slots that are being reset.
     std::size_t returning = 0;
-    /// Sessions that wait for those.
+    /// Sessions that wait for one of these.
     std::size_t waiting = 0;
   };
 
-  /// One that is ready, now or before long; null when a new one is to be made, which counts
-  /// already.
-  std::unique_ptr<Lease> Find(const std::string& key);
-  /// For the next session, or for none: then it is broken.
-  bool MakeReady(Lease& lease) const;
-  /// One that nobody wants any more.
-  void End(std::unique_ptr<Lease> lease);
+  /// Returns an idle slot, after waiting for one if that is worth it. Returns null if the caller
+  /// must make a slot; that slot is included in Crew::slots already.
+  std::unique_ptr<Loan> Find(const std::string& key);
+  /// Resets the slot and starts its next egress proxy. Returns false if that fails: the slot is
+  /// broken.
+  bool MakeReady(Loan& loan) const;
+  /// Destroys the slot and frees its number. Never with the mutex held: a destructor can take long.
+  void End(std::unique_ptr<Loan> loan);
+  /// Returns the smallest number that no slot has, and reserves it.
   unsigned TakeNumber();
-  /// Ahead of the session, off the request's path.
-  Status ServeEgress(Lease& lease) const;
+  /// Starts the egress proxy for the slot's next session.
+  Status ServeEgress(Loan& loan) const;
+  /// Reports each shared resource of the slot that was not reported before.
   void TellShared(const jail::Slot& slot);
-  /// These with the mutex held.
-  /// The one that was used last; null when none waits.
-  std::unique_ptr<Lease> TakeIdle(const std::string& key);
-  /// Keys come and go with package sets.
+  /// The caller holds the mutex for the functions from here on. TakeIdle() removes and returns the
+  /// idle slot of the key that was used last; null when there is none.
+  std::unique_ptr<Loan> TakeIdle(const std::string& key);
+  /// Forgets the counts of a key without slots. Otherwise the map would grow, because keys contain
+  /// the names of package sets.
   void Forget(const std::string& key);
   std::size_t CountIdle(const std::string& key) const;
+  /// Returns whether the idle slots exceed their number or memory.
   bool IsTooMuch() const;
-  /// The longest-waiting of those that there are most of: a burst in one language costs the others
-  /// nothing. Null when all must stay.
-  std::unique_ptr<Lease> TakeSurplus();
+  /// Removes and returns the longest-waiting slot of the key with the most idle slots. A burst of
+  /// requests in one language therefore does not end the idle slots of other languages. Returns
+  /// null when all slots must stay.
+  std::unique_ptr<Loan> TakeSurplus();
 
-  const JailHome& home_;
+  const launch::JailHome& home_;
   const Limits limits_;
   const GuestEgress* egress_;
+  /// Guards all members below. It is never held while a slot is made, reset or destroyed.
   std::mutex mutex_;
+  /// Notified when a reset ends.
   std::condition_variable returned_;
   std::map<std::string, Crew> crews_;
-  /// The longest-waiting first.
+  /// Ordered by waiting time, the longest-waiting slot first.
   std::list<Idle> idle_;
+  /// The numbers in use.
   std::set<unsigned> numbers_;
-  /// What was told already.
+  /// The shared resources that were reported already.
   std::set<std::string> shared_;
 };
 

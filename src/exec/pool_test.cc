@@ -13,41 +13,42 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Slots of grade none: they need no rights, and the pool does not care.
+/// Tests of the pool with slots of grade none: they need no privileges, and the pool treats all
+/// grades alike.
 class PoolTest : public ::testing::Test {
  protected:
-  using Lease = std::unique_ptr<SlotPool::Lease>;
+  using Loan = std::unique_ptr<SlotPool::Loan>;
 
-  Lease Take(SlotPool& pool, const std::string& key) {
-    auto lease = pool.Take(key, [&] {
+  Loan Take(SlotPool& pool, const std::string& key) {
+    auto loan = pool.Take(key, [&] {
       ++made_;
       jail::Spec spec = jail::HostSpec();
       spec.grade = jail::Grade::kNone;
       return spec;
     });
-    EXPECT_TRUE(lease.ok()) << lease.error().message();
-    return std::move(lease).value();
+    EXPECT_TRUE(loan.ok()) << loan.error().message();
+    return std::move(loan).value();
   }
-  /// Takes one with each key, and gives all back in that order.
+  /// Takes a slot of each key, then gives all back in that order.
   void Use(SlotPool& pool, const std::vector<std::string>& keys) {
-    std::vector<Lease> leases;
-    for (const std::string& key : keys) leases.push_back(Take(pool, key));
-    for (Lease& lease : leases) pool.Give(std::move(lease));
+    std::vector<Loan> loans;
+    for (const std::string& key : keys) loans.push_back(Take(pool, key));
+    for (Loan& loan : loans) pool.Give(std::move(loan));
   }
-  /// How many must be made to use these.
+  /// Returns how many slots must be made to take these.
   int MadeFor(SlotPool& pool, const std::vector<std::string>& keys) {
     made_ = 0;
     Use(pool, keys);
     return made_;
   }
 
-  const JailHome home_ = JailHome::Make(jail::Grade::kNone).value();
+  const launch::JailHome home_ = launch::JailHome::Make(jail::Grade::kNone).value();
   std::atomic<int> made_ = 0;
 };
 
 constexpr Bytes kPlenty = Bytes::MiB(1024);
 
-TEST_F(PoolTest, WhatWaitsIsTakenByItsKey) {
+TEST_F(PoolTest, AnIdleSlotIsTakenByItsKey) {
   SlotPool pool(home_, {.most = 4, .memory = kPlenty});
   EXPECT_EQ(MadeFor(pool, {"a", "b"}), 2);
   EXPECT_EQ(MadeFor(pool, {"b", "a"}), 0);
@@ -79,7 +80,8 @@ TEST_F(PoolTest, ThereIsNoMoreThanTheMemoryAllows) {
 
 TEST_F(PoolTest, ThereAreNoMoreThanThoseInUseAndAsManyOnTheirWayBack) {
   constexpr int kUsers = 3;
-  // Given back by another thread, so that the next is taken while this one is still made ready.
+  // Another thread gives the slot back, so that the next slot is taken while this one is being
+  // reset.
   constexpr int kInHand = 2;
   SlotPool pool(home_, {.most = 100, .memory = kPlenty, .patience = std::chrono::minutes(1)});
   {
@@ -90,8 +92,8 @@ TEST_F(PoolTest, ThereAreNoMoreThanThoseInUseAndAsManyOnTheirWayBack) {
         std::vector<std::jthread> givers;
         for (int i = 0; i < 20; ++i) {
           hands.acquire();
-          givers.emplace_back([&pool, &hands, lease = Take(pool, "a")]() mutable {
-            pool.Give(std::move(lease));
+          givers.emplace_back([&pool, &hands, loan = Take(pool, "a")]() mutable {
+            pool.Give(std::move(loan));
             hands.release();
           });
         }

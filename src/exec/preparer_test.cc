@@ -1,119 +1,69 @@
-// What compile steps find ready, with real slots: these tests need what grade full needs, and skip
-// with the reason elsewhere.
-#include "exec/preparer.h"
+// Tests of the preparer with real slots.
+#include "compile/preparer.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
-#include <sstream>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/testing/temp_dir.h"
-#include "exec/catalog.h"
-#include "exec/engine.h"
-#include "languages/builtin.h"
+#include "exec/testing/engine_fixture.h"
 
 namespace polybox::exec {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// `%` is what prepares it.
-constexpr std::string_view kPrepared = R"(
-id = "prepared"
-name = "Prepared"
-extensions = [".pr"]
-[toolchain]
-binaries = ["bash"]
-version = ["{executable}", "--version"]
-[entry]
-file = "script.pr"
-[compile]
-command = ["bash", "-c", "echo ready: $READY; cat $READY/made"]
-[compile.env]
-READY = "nothing"
-[compile.limits]
-address_space = "512MiB"
-open_files = 64
-processes = 32
-[compile.prepare]
-command = ["bash", "-c", '''%''', "bash", "{target}"]
-[compile.prepare.env]
-READY = "{prepared}"
-[run]
-command = ["{executable}", "{entry}"]
-[run.limits]
-address_space = "512MiB"
-open_files = 64
-processes = 32
-[image]
-apt = ["bash"]
-)";
+/// The parts of a language file with a preparation that runs `script`.
+std::string Parts(const std::string& script) {
+  return testing::CompilePart("[\"bash\", \"-c\", \"echo ready: $READY; cat $READY/made\"]") +
+         "[compile.env]\nREADY = \"nothing\"\n[compile.prepare]\ncommand = [\"bash\", \"-c\", '''" +
+         script + "''', \"bash\", \"{target}\"]\n[compile.prepare.env]\nREADY = \"{prepared}\"\n";
+}
 
-class PreparerTest : public ::testing::Test {
+class PreparerTest : public testing::EngineFixture {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "grade full needs root";
-    auto home = JailHome::Make(jail::Grade::kFull);
-    ASSERT_TRUE(home.ok()) << home.error().message();
-    home_.emplace(std::move(home).value());
-    // Whoever may enter it is decided further down.
+    EngineFixture::SetUp();
+    // Guests must be able to enter the directory. The permissions of the layers inside are under
+    // test.
     fs::permissions(dir_.path(), fs::perms(0755));
   }
 
   void Use(const std::string& preparation) {
-    std::string text(kPrepared);
-    text.replace(text.find('%'), 1, preparation);
-    text_ = text;
-    std::vector<EmbeddedFile> files = {{"prepared.toml", text_}};
-    for (const EmbeddedFile& file : languages::BuiltinFiles()) {
-      if (file.name == "defaults.toml") files.push_back(file);
-    }
-    auto registry = languages::Registry::Load(files, {});
-    ASSERT_TRUE(registry.ok()) << registry.error().message();
-    registry_.emplace(std::move(registry).value());
-    catalog_.emplace(*registry_, languages::FinderOptions{"/usr/bin:/bin", "", "/nowhere"}, log_);
+    Load({}, {testing::BashLanguage("prepared", Parts(preparation))});
   }
-  /// Asks often enough that it is made, and waits for it.
-  std::string Prepare(Preparer& preparer) {
+  /// Requests the layer twice, so that it is made, and waits for it.
+  std::string Prepare(compile::Preparer& preparer) {
     for (int i = 0; i < 2; ++i) EXPECT_EQ(preparer.Get(installation()), "");
     preparer.AwaitIdle();
     return preparer.Get(installation());
   }
-  const Installation& installation() const { return *catalog_->Find("prepared"); }
+  const launch::Installation& installation() const { return *catalog_->Find("prepared"); }
 
-  std::unique_ptr<Preparer> Open(Preparer::Mode mode = Preparer::Mode::kMake) {
-    return Preparer::Open(*home_, {.directory = dir_.path() + "/ready", .mode = mode}, log_)
+  std::unique_ptr<compile::Preparer> Open(
+      compile::Preparer::Mode mode = compile::Preparer::Mode::kMake) {
+    return compile::Preparer::Open(*home_, {.directory = dir_.path() + "/ready", .mode = mode},
+                                   log_)
         .value();
   }
 
-  Report Execute(Preparer& preparer, std::string script) {
+  Report Execute(compile::Preparer& preparer, std::string script) {
     EngineOptions options;
     options.lanes = {{.name = "test"}};
     options.preparer = &preparer;
-    const auto engine = MakeEngine(*catalog_, *home_, std::move(options));
-    Request request;
-    request.language = "prepared";
-    request.files = {{"script.pr", std::move(script), 0644}};
-    std::promise<Answer> answer;
-    engine->Submit(std::move(request), [&](Answer got) { answer.set_value(std::move(got)); });
-    Answer got = answer.get_future().get();
-    return std::holds_alternative<Report>(got) ? std::get<Report>(std::move(got)) : Report();
+    StartEngine(std::move(options));
+    Report report = Run(ProgramOf("prepared", std::move(script)));
+    // The engine uses the preparer, which the caller may destroy now.
+    engine_.reset();
+    return report;
   }
 
-  testing::TempDir dir_;
-  std::ostringstream said_;
-  log::Logger log_ = log::Logger::ToStream(said_, {});
-  std::string text_;
-  std::optional<JailHome> home_;
-  std::optional<languages::Registry> registry_;
-  std::optional<Catalog> catalog_;
+  polybox::testing::TempDir dir_;
 };
 
-TEST_F(PreparerTest, ItIsMadeOnceInTheBackgroundAndThenThere) {
+TEST_F(PreparerTest, APreparedLayerIsMadeOnceInTheBackground) {
   Use("date +%s.%N > $1/made");
   const auto preparer = Open();
   const std::string directory = Prepare(*preparer);
@@ -121,19 +71,19 @@ TEST_F(PreparerTest, ItIsMadeOnceInTheBackgroundAndThenThere) {
   const std::string made = ReadFile(directory + "/made").value();
   EXPECT_FALSE(made.empty());
   EXPECT_EQ(preparer->Get(installation()), directory);
-  // Another server has it at once, and one that only looks too.
+  // Another server finds the layer at once, and so does one that only looks.
   EXPECT_EQ(Open()->Get(installation()), directory);
-  EXPECT_EQ(Open(Preparer::Mode::kLook)->Get(installation()), directory);
+  EXPECT_EQ(Open(compile::Preparer::Mode::kLook)->Get(installation()), directory);
   EXPECT_EQ(ReadFile(directory + "/made").value(), made);
 }
 
-TEST_F(PreparerTest, WhoOnlyLooksMakesNothing) {
+TEST_F(PreparerTest, ModeLookMakesNoLayer) {
   Use("date > $1/made");
-  const auto preparer = Open(Preparer::Mode::kLook);
+  const auto preparer = Open(compile::Preparer::Mode::kLook);
   EXPECT_EQ(Prepare(*preparer), "");
 }
 
-TEST_F(PreparerTest, OneProgramIsNoReasonToMakeIt) {
+TEST_F(PreparerTest, ASingleProgramStartsNoPreparation) {
   Use("date > $1/made");
   const auto preparer = Open();
   EXPECT_EQ(preparer->Get(installation()), "");
@@ -164,23 +114,25 @@ TEST_F(PreparerTest, NoGuestCanChangeIt) {
   EXPECT_EQ(ReadFile(preparer->Get(installation()) + "/made").value(), "yes\n");
 }
 
-TEST_F(PreparerTest, WhatFailsIsSaidOnceAndNotTriedAgain) {
+TEST_F(PreparerTest, AFailedPreparationIsLoggedOnceAndNotTriedAgain) {
   for (const char* command : {"exit 3", "echo x > $1/made; ln -s /etc $1/link", "kill -9 $$"}) {
     Use(command);
-    said_.str("");
+    lines_.str("");
     const auto preparer = Open();
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(preparer->Get(installation()), "") << command;
       preparer->AwaitIdle();
     }
-    const std::string said = said_.str();
+    const std::string said = lines_.str();
     EXPECT_EQ(std::ranges::count(said, '\n'), 1) << command << said;
-    EXPECT_NE(said.find("compilers find nothing ready"), std::string::npos) << said;
+    EXPECT_NE(said.find("could not prepare the compiler cache; compiling without it"),
+              std::string::npos)
+        << said;
     EXPECT_TRUE(fs::is_empty(dir_.path() + "/ready")) << command;
   }
 }
 
-TEST_F(PreparerTest, ItsEndDoesNotWait) {
+TEST_F(PreparerTest, TheDestructorDoesNotWaitForAPreparation) {
   Use("sleep 25; echo > $1/made");
   const auto begin = std::chrono::steady_clock::now();
   {

@@ -1,6 +1,7 @@
 #include "exec/space_watch.h"
 
 #include <algorithm>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <set>
@@ -10,32 +11,30 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "exec/measure_pace.h"
 #include "sys/guest_tree.h"
 
 namespace polybox::exec {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = MeasurePace::Clock;
 
-/// Between two looks at the file system's own figures, which cost a microsecond.
+/// The time between two looks at the figures of the file system, each of which costs a microsecond.
 constexpr auto kTick = std::chrono::milliseconds(25);
-/// Between two measurements when those figures stand still: others may have made room meanwhile.
-constexpr auto kAtLeast = std::chrono::seconds(1);
-/// Measuring takes at most one part in so many of a processor's time.
-constexpr int kShare = 8;
-/// Directories within each other; each holds a descriptor while it is looked through.
+/// The largest depth of nested directories. A measurement holds a descriptor for each level.
 constexpr int kDeepest = 128;
-/// Whatever the quota: commands do not fill the last of a disk that others write to as well.
+/// Independent of the quota, commands must not fill the last part of a disk to which other programs
+/// write as well.
 constexpr Bytes kFloor = Bytes::MiB(256);
-/// What stat() counts blocks in.
+/// The unit of st_blocks.
 constexpr std::uint64_t kBlock = 512;
 
-/// Counts what is below a directory. Nothing is followed, and no other mount entered.
+/// Measures what is below a directory. Follows no link and enters no other mount.
 class Measurement {
  public:
   explicit Measurement(std::int64_t most) : most_(most) {}
 
-  /// Takes the descriptor over.
+  /// Takes ownership of the descriptor.
   void Directory(UniqueFd directory, int depth) {
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(directory.get()), ::closedir);
     if (!stream) return;
@@ -56,7 +55,7 @@ class Measurement {
       if (errno != ENOENT) ++use_.uncounted;
       return;
     }
-    // A file with several names is there once.
+    // A file with several names is counted once.
     if (info.st_nlink > 1 && !S_ISDIR(info.st_mode) && !seen_.insert(info.st_ino).second) return;
     ++use_.files;
     bytes_ += static_cast<std::uint64_t>(info.st_blocks) * kBlock;
@@ -75,14 +74,14 @@ class Measurement {
   std::set<ino_t> seen_;
 };
 
-struct Figures {
-  Bytes free;
-  std::uint64_t free_files = 0;
+/// The processor time of this thread.
+Clock::duration ThreadTime() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
-  bool operator==(const Figures&) const = default;
-};
-
-Figures Look(int directory) {
+SpaceFigures Look(int directory) {
   struct statvfs space{};
   if (::fstatvfs(directory, &space) != 0) return {};
   return {Bytes(space.f_bavail * space.f_frsize), space.f_favail};
@@ -104,9 +103,9 @@ Result<SpaceUse> MeasureSpace(int directory, std::int64_t most) {
 
 struct SpaceWatch::Guard::Entry {
   Over over;
-  /// How much there may be while it watches.
+  /// The most that the directory may contain while this guard exists.
   SpaceUse most;
-  /// On the file system, when it began.
+  /// The free space of the file system when the guard was made.
   Bytes free;
 };
 
@@ -132,6 +131,7 @@ Result<SpaceWatch::Reservation> SpaceWatch::Reserve(const SpaceUse& more) {
       use.files + reserved_.files + more.files > limits_.files) {
     return Error::FromErrno(Reason(), ENOSPC);
   }
+  // The reservation counts until its owner has written the files and destroys it.
   reserved_.bytes = Bytes(reserved_.bytes.count() + more.bytes.count());
   reserved_.files += more.files;
   return Reservation(*this, more);
@@ -148,6 +148,7 @@ SpaceWatch::Guard::~Guard() {
 Result<std::unique_ptr<SpaceWatch::Guard>> SpaceWatch::Watch(Over over) {
   POLYBOX_ASSIGN_OR_RETURN(const SpaceUse use, MeasureSpace(directory_, limits_.files));
   const std::lock_guard lock(mutex_);
+  // A directory that is too full already must not grow further while this guard exists.
   const SpaceUse most = {std::max(limits_.bytes, use.bytes), std::max(limits_.files, use.files),
                          use.uncounted};
   const auto entry =
@@ -157,35 +158,47 @@ Result<std::unique_ptr<SpaceWatch::Guard>> SpaceWatch::Watch(Over over) {
 }
 
 void SpaceWatch::Look(const std::stop_token& stop) {
-  Figures last;
-  Clock::time_point earliest;
-  Clock::time_point latest;
+  MeasurePace pace;
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !guards_.empty(); })) {
     changed_.wait_for(lock, stop, kTick, [] { return false; });
     if (stop.stop_requested()) return;
-    const Figures figures = exec::Look(directory_);
-    const Clock::time_point now = Clock::now();
-    if (now < earliest || (figures == last && now < latest)) continue;
+    const SpaceFigures figures = exec::Look(directory_);
+    JudgeFree(figures.free);
+    if (!pace.IsDue(Clock::now(), figures)) continue;
+    // Measuring can take long, so it happens without the mutex: Reserve() and new guards need not
+    // wait.
     lock.unlock();
+    const Clock::duration before = ThreadTime();
     const Result<SpaceUse> use = MeasureSpace(directory_, limits_.files);
-    const Clock::time_point done = Clock::now();
-    earliest = done + kShare * (done - now);
-    latest = done + kAtLeast;
-    last = figures;
+    const Clock::duration cost = ThreadTime() - before;
     lock.lock();
-    if (use.ok()) Judge(*use, figures.free);
+    pace.Measured(Clock::now(), cost, figures, use.ok() ? RoomAfter(*use) : Bytes());
+    // Guards may have come or gone meanwhile; Judge() sees those that exist now.
+    if (use.ok()) Judge(*use);
   }
 }
 
-void SpaceWatch::Judge(const SpaceUse& use, Bytes free) {
+Bytes SpaceWatch::RoomAfter(const SpaceUse& use) const {
+  Bytes room = Less(limits_.bytes, use.bytes);
+  for (const Guard::Entry& guard : guards_) {
+    room = std::max(room, Less(guard.most.bytes, use.bytes));
+  }
+  return room;
+}
+
+void SpaceWatch::JudgeFree(Bytes free) {
+  for (const Guard::Entry& guard : guards_) {
+    if (free < kFloor && guard.free >= kFloor) guard.over("the file system is almost full");
+  }
+}
+
+void SpaceWatch::Judge(const SpaceUse& use) {
   for (const Guard::Entry& guard : guards_) {
     if (use.bytes > guard.most.bytes || use.files > guard.most.files) {
       guard.over(Reason());
     } else if (use.uncounted > guard.most.uncounted) {
       guard.over("a directory cannot be measured: it is closed to us, or too deep");
-    } else if (free < kFloor && guard.free >= kFloor) {
-      guard.over("the file system is almost full");
     }
   }
 }

@@ -1,7 +1,7 @@
-// Sees to it that a directory which outlives its commands does not outgrow its quota, where no
-// kernel does: measures it before files are added, and again and again while commands run in it.
-// What commands write meanwhile is found a moment late, so they can overshoot by what they write in
-// that moment, and a file that is unlinked but still open is not found at all. Any thread.
+// Enforces the quota of a directory that outlives the commands which write to it, where the kernel
+// cannot. It measures the directory before files are added, and repeatedly while commands run. A
+// command can exceed the quota by what it writes between two measurements. A file that is unlinked
+// but still open is not measured. Any thread.
 #pragma once
 
 #include <chrono>
@@ -20,31 +20,36 @@
 
 namespace polybox::exec {
 
+/// The quota of a directory.
 struct SpaceLimits {
   Bytes bytes;
-  /// Files, directories and links.
+  /// The number of files, directories and links.
   std::int64_t files = 0;
 };
 
+/// The result of a measurement.
 struct SpaceUse {
-  /// Of the disk, not of what files claim to hold.
+  /// Space on the disk (blocks), not the sizes that files claim to have.
   Bytes bytes;
   std::int64_t files = 0;
-  /// Directories that are too deep or closed to us: what is in them is in none of the figures.
+  /// Directories that are too deep or that polybox may not open. Their contents are in neither of
+  /// the other figures.
   std::int64_t uncounted = 0;
 };
 
-/// What is below `directory` (borrowed), as far as `most` entries; guests may be at work there.
+/// Measures everything below `directory` (borrowed), up to `most` entries. Guests may change the
+/// directory meanwhile.
 Result<SpaceUse> MeasureSpace(int directory, std::int64_t most);
 
 class SpaceWatch {
  public:
-  /// `directory` is borrowed and must outlive it.
+  /// `directory` is a borrowed descriptor that must outlive the watch.
   SpaceWatch(int directory, SpaceLimits limits);
-  /// When nobody watches any more.
+  /// Every Guard and Reservation must be destroyed before.
   ~SpaceWatch();
 
-  /// Room that was promised; given back when it goes, by then the file is there to be measured.
+  /// Space that Reserve() has promised to a caller. The destructor ends the promise; by then the
+  /// caller has written its files, so that they are measured.
   class Reservation {
    public:
     Reservation(SpaceWatch& watch, SpaceUse use) : watch_(&watch), use_(use) {}
@@ -58,20 +63,22 @@ class SpaceWatch {
     SpaceUse use_;
   };
 
-  /// Before files are added. An error with ENOSPC when there is no room for them.
+  /// Reserves space before files are added. Returns an error with ENOSPC when there is not enough.
   Result<Reservation> Reserve(const SpaceUse& more);
 
-  /// Called with the reason, on a thread of ours and maybe again, when there is too much.
+  /// Called with the reason when the directory exceeds its quota. The watch's thread calls it with
+  /// the watch's mutex held, maybe several times, so it must not call the watch.
   using Over = std::function<void(const std::string& reason)>;
 
-  /// Watches for as long as it lives. A command that finds the directory too full already may run
-  /// (to remove things), but not add to it. No call is under way when its destructor returns.
+  /// Watches the directory for one command, as long as the guard exists. A command that starts in a
+  /// directory that is too full may run (to remove files), but may not add to it. When the
+  /// destructor returns, `over` is not running and is not called again.
   class Guard {
    public:
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
-    /// What was left when it began.
+    /// The space that was left when the guard was made.
     Bytes room() const { return room_; }
 
    private:
@@ -83,22 +90,30 @@ class SpaceWatch {
     Bytes room_;
   };
 
+  /// Measures the directory and starts watching it. Blocks while it measures.
   Result<std::unique_ptr<Guard>> Watch(Over over);
 
   const SpaceLimits& limits() const { return limits_; }
 
  private:
+  /// The thread: measures the directory while there are guards.
   void Look(const std::stop_token& stop);
-  /// With the mutex held: tells those who watch.
-  void Judge(const SpaceUse& use, Bytes free);
+  /// These with the mutex held. The first two end the commands that have too much.
+  void JudgeFree(Bytes free);
+  void Judge(const SpaceUse& use);
+  /// What commands may still write after a measurement.
+  Bytes RoomAfter(const SpaceUse& use) const;
+  /// Returns the sentence that names the quota.
   std::string Reason() const;
 
   const int directory_;
   const SpaceLimits limits_;
+  /// Guards `reserved_` and `guards_`.
   std::mutex mutex_;
   std::condition_variable_any changed_;
   SpaceUse reserved_;
   std::list<Guard::Entry> guards_;
+  /// The last member: it is destroyed first, so that the thread ends before the data that it uses.
   std::jthread thread_;
 };
 

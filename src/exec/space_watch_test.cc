@@ -1,14 +1,18 @@
 #include "exec/space_watch.h"
 
 #include <atomic>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <future>
+#include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "base/testing/await.h"
 #include "base/testing/temp_dir.h"
 
 namespace polybox::exec {
@@ -23,7 +27,7 @@ class SpaceWatchTest : public ::testing::Test {
   }
   void Fill(const std::string& name, Bytes size) const {
     temp_.Write(name, std::string(size.count(), 'x'));
-    // Some file systems only decide then how many blocks it takes.
+    // fsync() makes the file system decide how many blocks the file uses; some decide no earlier.
     const UniqueFd file(::open((temp_.path() + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
     ::fsync(file.get());
   }
@@ -97,17 +101,46 @@ TEST_F(SpaceWatchTest, TellsOfTooMuchWhileItIsWritten) {
   EXPECT_EQ(reason.get(), "the base directory may hold 4MiB in 10 files");
 }
 
+std::chrono::nanoseconds TimeOf(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// Returns the processor time of all threads of this process except the calling one.
+std::chrono::nanoseconds TimeOfOthers() {
+  return TimeOf(CLOCK_PROCESS_CPUTIME_ID) - TimeOf(CLOCK_THREAD_CPUTIME_ID);
+}
+
+TEST_F(SpaceWatchTest, TakesLittleOfAProcessorWhateverIsWritten) {
+  constexpr int kFiles = 3000;
+  for (int i = 0; i < kFiles; ++i) {
+    const std::string path = fmt::format("{}/{}", temp_.path(), i);
+    ASSERT_TRUE(OpenFile(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600).ok());
+  }
+  SpaceWatch watch(directory_.get(), {Bytes::MiB(4096), 2 * kFiles});
+  const auto guard = watch.Watch([](const std::string&) {});
+  ASSERT_TRUE(guard.ok());
+  const auto used_before = TimeOfOthers();
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < seconds(2)) {
+    // Each write changes the figures of the file system, so that the watch has a reason to measure.
+    temp_.Write("file", std::string(1 << 20, 'x'));
+    std::filesystem::remove(temp_.path() + "/file");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_LE(TimeOfOthers() - used_before, (std::chrono::steady_clock::now() - begin) / 20);
+}
+
 TEST_F(SpaceWatchTest, TellsOfTooManyFiles) {
   SpaceWatch watch(directory_.get(), {Bytes::MiB(4), 10});
   std::atomic<bool> told = false;
   const auto guard = watch.Watch([&](const std::string&) { told = true; });
   for (int i = 0; i < 20; ++i) temp_.Write(std::to_string(i), "");
-  for (int i = 0; i < 300 && !told; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(testing::Await([&] { return told.load(); }));
 }
 
-TEST_F(SpaceWatchTest, WhoFindsItTooFullMayTidyUpButNotAdd) {
+TEST_F(SpaceWatchTest, AGuestInATooFullDirectoryMayTidyUpButNotAdd) {
   Fill("old", Bytes::MiB(6));
   Fill("older", Bytes::MiB(1));
   SpaceWatch watch(directory_.get(), {Bytes::MiB(4), 10});
@@ -116,12 +149,11 @@ TEST_F(SpaceWatchTest, WhoFindsItTooFullMayTidyUpButNotAdd) {
   ASSERT_TRUE(guard.ok());
   EXPECT_EQ((*guard)->room(), Bytes(0));
   std::filesystem::remove(temp_.path() + "/older");
+  // sleeps: the watch measures every second, and must not tell of what it measures now.
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_FALSE(told);
   Fill("new", Bytes::MiB(3));
-  for (int i = 0; i < 300 && !told; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(testing::Await([&] { return told.load(); }));
 }
 
 }  // namespace

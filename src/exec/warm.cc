@@ -13,7 +13,8 @@ namespace {
 
 using languages::WarmKind;
 
-// What the C library and the loader look at once.
+// Beginnings of variables that the C library and the loader read only once, at the start of a
+// process.
 constexpr std::string_view kEarly[] = {"LD_", "GLIBC_",  "MALLOC_",    "LC_",    "LANG",
                                        "TZ",  "LOCPATH", "GCONV_PATH", "NLSPATH"};
 
@@ -37,22 +38,22 @@ bool NamesEntry(const languages::Argv& command) {
 
 }  // namespace
 
-jail::Warm WarmFor(const Installation& installation, const Preloads& preloads,
+jail::Warm WarmFor(const launch::Installation& installation, const Preloads& preloads,
                    const UsualRun& usual) {
   const languages::Language& language = installation.language;
   jail::Warm warm;
   if (language.warm.kind == WarmKind::kExec) return warm;
-  // The program's own step is where environment and limits come from.
-  Result<jail::RunRequest> run = RequestFor(installation, language.run, {});
+  // The interpreter is started with the environment and limits of a run.
+  Result<jail::RunRequest> run = launch::RequestFor(installation, language.run, {});
   if (!run.ok()) return warm;
-  NameOutput(installation, usual.output_directory, *run);
+  launch::NameOutput(installation, usual.output_directory, *run);
   const std::string& entry = language.entry.file;
   const std::string path = installation.places.work + "/" + entry;
   if (NamesEntry(language.warm.command)) warm.start.entry = path;
-  warm.file = std::string(jail::init::kWarmDirectory) + "/start" + entry.substr(entry.rfind('.'));
+  warm.file = std::string(jail::kWarmDirectory) + "/start" + entry.substr(entry.rfind('.'));
   warm.program = language.warm.program;
-  warm.start.kind = language.warm.kind == WarmKind::kZygote ? jail::init::WarmKind::kZygote
-                                                            : jail::init::WarmKind::kPrestart;
+  warm.start.kind =
+      language.warm.kind == WarmKind::kZygote ? jail::WarmKind::kZygote : jail::WarmKind::kPrestart;
   warm.start.argv =
       languages::Expand(language.warm.command, {{"executable", installation.toolchain.executable},
                                                 {"entry", path},
@@ -69,9 +70,9 @@ jail::Warm WarmFor(const Installation& installation, const Preloads& preloads,
   return warm;
 }
 
-bool TakesOver(const Installation& installation, const jail::RunRequest& run) {
-  const jail::init::WarmStart& start = installation.warm.start;
-  if (start.kind == jail::init::WarmKind::kNone) return false;
+bool TakesOver(const launch::Installation& installation, const jail::RunRequest& run) {
+  const jail::WarmStart& start = installation.warm.start;
+  if (start.kind == jail::WarmKind::kNone) return false;
   const languages::Warm& warm = installation.language.warm;
   const bool known_entry = start.entry.empty() || std::ranges::count(run.argv, start.entry) != 0;
   return known_entry && start.limits.at(0).value == run.limits.stack.count() &&

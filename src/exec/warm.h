@@ -1,30 +1,32 @@
-// From a language file to an interpreter that is started ahead of its program, and which runs it
-// can take over. Pure.
+// Describes the interpreter that a slot starts before a program arrives, and decides which runs
+// that interpreter can take over. Used by the engine and sessions. Has no side effects; any thread.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "exec/launch.h"
 #include "jail/spec.h"
+#include "launch/launch.h"
 
 namespace polybox::exec {
 
-/// Modules to load ahead, by language id, besides those of the language files.
+/// Modules that such an interpreter loads, by language id, in addition to those of the language
+/// files.
 using Preloads = std::map<std::string, std::vector<std::string>>;
 
-/// What most runs are like. Others are taken over as well, but more slowly.
+/// What most runs have in common. Other runs are taken over as well, but more slowly.
 struct UsualRun {
-  /// As in Request.
+  /// The directory of Program::output_directory.
   std::string output_directory;
 };
 
-/// Of kind kNone when the language has nothing of the kind.
-jail::Warm WarmFor(const Installation& installation, const Preloads& preloads,
+/// Returns the interpreter to start. Its kind is kNone if the language has no warm start.
+jail::Warm WarmFor(const launch::Installation& installation, const Preloads& preloads,
                    const UsualRun& usual);
 
-/// Whether the program would find all that it finds after a cold start. Else that is what it gets.
-bool TakesOver(const Installation& installation, const jail::RunRequest& run);
+/// Returns whether the program finds the same conditions in that interpreter as after a cold start.
+/// If not, the caller must start it cold.
+bool TakesOver(const launch::Installation& installation, const jail::RunRequest& run);
 
 }  // namespace polybox::exec

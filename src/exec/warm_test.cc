@@ -10,19 +10,19 @@
 namespace polybox::exec {
 namespace {
 
-using jail::init::WarmKind;
+using jail::WarmKind;
 
 class WarmTest : public ::testing::Test {
  protected:
-  Installation Installed(const char* language) {
-    Installation installation{*registry_.Find(language), toolchain_, ""};
+  launch::Installation Installed(const char* language) {
+    launch::Installation installation{*registry_.Find(language), toolchain_, ""};
     installation.warm = WarmFor(installation, {{"python", {"numpy"}}}, {"output"});
     return installation;
   }
-  static jail::RunRequest RunOf(const Installation& installation, const char* file,
+  static jail::RunRequest RunOf(const launch::Installation& installation, const char* file,
                                 std::vector<std::string> args = {}) {
-    return RequestFor(installation, installation.language.run,
-                      {{{file, "", 0644}}, std::move(args)})
+    return launch::RequestFor(installation, installation.language.run,
+                              {{{file, "", 0644}}, std::move(args)})
         .value();
   }
 
@@ -54,7 +54,7 @@ TEST_F(WarmTest, ALanguageFileSaysHowItsInterpreterStartsAhead) {
 }
 
 TEST_F(WarmTest, ArgumentsAndOrdinaryVariablesAreTakenOver) {
-  const Installation python = Installed("python");
+  const launch::Installation python = Installed("python");
   jail::RunRequest run = RunOf(python, "any.py", {"one", "two"});
   EXPECT_TRUE(TakesOver(python, run));
   run.env.push_back("WORD=hello");
@@ -62,16 +62,16 @@ TEST_F(WarmTest, ArgumentsAndOrdinaryVariablesAreTakenOver) {
 }
 
 TEST_F(WarmTest, TheUsualRunFindsTheEnvironmentThatItsInterpreterWasStartedWith) {
-  const Installation python = Installed("python");
+  const launch::Installation python = Installed("python");
   jail::RunRequest run = RunOf(python, "script.py");
   EXPECT_NE(run.env, python.warm.start.env);
-  NameOutput(python, "output", run);
+  launch::NameOutput(python, "output", run);
   EXPECT_EQ(run.env, python.warm.start.env);
   EXPECT_EQ(std::ranges::count(run.env, "OUTPUT_DIR=/sandbox/output"), 1);
 }
 
-TEST_F(WarmTest, WhatAnInterpreterReadsOnceStartsItCold) {
-  const Installation python = Installed("python");
+TEST_F(WarmTest, VariablesThatAnInterpreterReadsOnceStartItCold) {
+  const launch::Installation python = Installed("python");
   for (const char* variable : {"PYTHONHASHSEED=0", "LC_ALL=C", "TZ=UTC", "LD_PRELOAD=x.so"}) {
     jail::RunRequest run = RunOf(python, "any.py");
     run.env.push_back(variable);
@@ -86,7 +86,7 @@ TEST_F(WarmTest, WhatAnInterpreterReadsOnceStartsItCold) {
 }
 
 TEST_F(WarmTest, WhereTheProgramsNameIsGivenAheadOnlyThatOneIsTakenOver) {
-  const Installation node = Installed("node");
+  const launch::Installation node = Installed("node");
   EXPECT_TRUE(TakesOver(node, RunOf(node, "script.js")));
   EXPECT_FALSE(TakesOver(node, RunOf(node, "other.js")));
 }

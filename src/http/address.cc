@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <netdb.h>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -20,25 +22,14 @@ bool IsLoopback(const sockaddr* address) {
 
 }  // namespace
 
-Result<HostPort> SplitAddress(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0) {
-    return Error(ErrorKind::kInvalid, fmt::format("{}: expected HOST:PORT", address));
-  }
-  HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
-  if (parts.host.starts_with('[') && parts.host.ends_with(']')) {
-    parts.host = parts.host.substr(1, parts.host.size() - 2);
-  }
-  return parts;
-}
-
-std::string JoinAddress(const HostPort& parts) {
-  const bool v6 = parts.host.find(':') != std::string::npos;
-  return fmt::format(fmt::runtime(v6 ? "[{}]:{}" : "{}:{}"), parts.host, parts.port);
+Result<net::HostPortText> SplitAddress(const std::string& address) {
+  std::optional<net::HostPortText> parts = net::SplitHostPort(address);
+  if (parts) return *std::move(parts);
+  return Error(ErrorKind::kInvalid, fmt::format("{}: expected HOST:PORT", address));
 }
 
 Result<bool> IsLoopback(const std::string& address) {
-  POLYBOX_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(address));
+  POLYBOX_ASSIGN_OR_RETURN(const net::HostPortText parts, SplitAddress(address));
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;

@@ -1,24 +1,19 @@
-// Where a server listens, as text: "127.0.0.1:8080", "[::1]:8080", "localhost:0".
+// Checks the addresses on which the server listens, such as "127.0.0.1:8080", "[::1]:8080" or
+// "localhost:0". Any thread may call these functions.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
+#include "net/address.h"
 
 namespace polybox::http {
 
-struct HostPort {
-  /// Without brackets.
-  std::string host;
-  std::string port;
-};
+/// Splits "HOST:PORT" (net::SplitHostPort), or returns an error that names the address.
+Result<net::HostPortText> SplitAddress(const std::string& address);
 
-Result<HostPort> SplitAddress(const std::string& address);
-std::string JoinAddress(const HostPort& parts);
-
-/// Whether only this machine can reach it: every address that the host stands for is a loopback
-/// one. An error when the host is not known.
+/// Returns whether only this machine can reach the address: all addresses of the host name are
+/// loopback addresses. Returns an error when the host name cannot be resolved. May block on DNS.
 Result<bool> IsLoopback(const std::string& address);
 
 }  // namespace polybox::http

@@ -8,7 +8,7 @@
 namespace polybox::http {
 namespace {
 
-/// As one word of a shell: in single quotes.
+/// Quotes the text as one word for a shell.
 std::string ShellWord(const std::string& text) {
   std::string word = "'";
   for (const char c : text) {
@@ -49,8 +49,8 @@ std::string Banner(const BannerFacts& facts) {
       facts.languages.empty() ? "none" : Join(facts.languages), facts.isolation);
   if (facts.open_to_all) {
     text +=
-        "  WARNING      no token is asked for: whoever reaches that address can run programs "
-        "here\n";
+        "  WARNING      no token is asked for: anyone who reaches that address can run "
+        "programs here\n";
   }
   if (url.empty() || facts.example.empty()) return text;
   std::string token;

@@ -1,4 +1,5 @@
-// What the server says when it has started: where it listens, what it runs, and what to try.
+// The text that the server prints after its start: its addresses, its languages, and commands to
+// try.
 #pragma once
 
 #include <string>
@@ -8,26 +9,27 @@ namespace polybox::http {
 
 struct BannerFacts {
   std::string version;
-  /// "127.0.0.1:8080"; the first is used for the examples.
+  /// Each as "127.0.0.1:8080". The first appears in the examples.
   std::vector<std::string> addresses;
   std::string mode;
   std::vector<std::string> languages;
-  /// "full".
+  /// The name of the isolation grade, such as "full".
   std::string isolation;
   /// "" when clients need no token.
   std::string token_file;
-  /// Other machines may run programs here, without a token.
+  /// True if other machines may run programs on this server without a token.
   bool open_to_all = false;
-  /// A program of the mode's language, its id, and the name of its file; "" for none.
+  /// A program of the mode's language, the id of the language, and a file name for the program; ""
+  /// for none.
   std::string example;
   std::string example_language;
   std::string example_file;
 };
 
-/// Several lines; the curl lines work as they stand when pasted into a shell.
+/// Returns several lines. The curl commands in them can be pasted into a shell unchanged.
 std::string Banner(const BannerFacts& facts);
 
-/// For clients on this machine: "0.0.0.0:80" is "http://127.0.0.1:80".
+/// Returns the URL for clients on this machine: "http://127.0.0.1:80" for "0.0.0.0:80".
 std::string LocalUrl(const std::string& address);
 
 }  // namespace polybox::http

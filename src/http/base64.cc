@@ -39,7 +39,7 @@ class Decoder {
   }
 
  private:
-  /// Up to four characters that stand for up to three bytes.
+  /// Decodes a group of up to four characters into up to three bytes.
   Status Group() {
     std::uint32_t bits = 0;
     for (unsigned count = 0; count < 4;) {
@@ -59,7 +59,8 @@ class Decoder {
     return {};
   }
 
-  /// After the first '=', which `count` characters stand before in its group.
+  /// Checks the padding after the first '='. `count` is the number of characters before it in the
+  /// group.
   Status Padding(std::uint32_t bits, unsigned count) {
     if (count < 2) return IllegalAt(at_ - 1);
     if (count == 2) {

@@ -17,7 +17,8 @@ TEST(Base64, IsWrittenWithPadding) {
   }
 }
 
-/// What Go's StdEncoding makes of each: the bytes in hexadecimal digits, or where it stops.
+/// The result of Go's StdEncoding for each text: the bytes in hexadecimal digits, or the position
+/// of the error.
 struct Case {
   std::string text;
   std::string bytes;

@@ -1,6 +1,6 @@
-// What the bodies of all requests may take of memory together. A connection takes from it as bytes
-// arrive, so that who only announces a large body holds nothing, and gives back when the request is
-// over. Any thread.
+// Limits the memory for the bodies of all requests together. A connection takes memory as bytes
+// arrive, so a client that only announces a large body holds none. The connection gives the memory
+// back when its request is over. Any thread may use it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ class BodyMemory {
  public:
   explicit BodyMemory(std::size_t most) : most_(most) {}
 
-  /// A part of it; given back when it goes.
+  /// A part of the memory. The destructor gives the part back. One thread at a time may use a
+  /// Share.
   class Share {
    public:
     explicit Share(std::shared_ptr<BodyMemory> memory) : memory_(std::move(memory)) {}
@@ -25,7 +26,8 @@ class BodyMemory {
 
     void Release() { memory_->taken_ -= std::exchange(held_, 0); }
 
-    /// Holds `size` from here on, if there is as much; less than it holds changes nothing.
+    /// Increases the share to `size` if that much memory is free, else returns false. A smaller
+    /// `size` has no effect.
     bool Grow(std::size_t size) {
       if (size <= held_) return true;
       if (!memory_->Take(size - held_)) return false;
@@ -39,10 +41,12 @@ class BodyMemory {
   };
 
   std::size_t most() const { return most_; }
-  /// Whether as much is free now.
+  /// Whether `size` bytes are free now. Another thread may take them at any time.
   bool Has(std::size_t size) const { return size <= most_ - std::min(most_, taken_.load()); }
 
  private:
+  // Takes `size` bytes, or returns false. The compare-and-exchange loop keeps the total at or below
+  // most_, whatever other threads take meanwhile.
   bool Take(std::size_t size) {
     std::size_t taken = taken_;
     do {

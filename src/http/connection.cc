@@ -23,8 +23,10 @@
 #include <fmt/format.h>
 
 #include "base/scope_exit.h"
+#include "http/framing.h"
 #include "http/head.h"
 #include "http/reply.h"
+#include "http/turn.h"
 
 namespace polybox::http {
 namespace {
@@ -40,57 +42,16 @@ using ErrorCode = boost::system::error_code;
 template <typename T>
 using Awaitable = asio::awaitable<T, Strand>;
 
-constexpr int kClientGone = 499;  // nginx's number, in our log only
-constexpr int kTooSlow = 408;     // in our log only
-// Most requests fit; there is one such buffer for every connection.
+// Most requests fit. Every connection has one such buffer.
 constexpr std::size_t kReadSize = 16 * 1024;
-// What we hold of requests that come before the answer to this one.
+// The largest amount of later requests that is kept until the current answer is sent.
 constexpr std::size_t kMostAhead = 64 * 1024;
-
-/// The door's end of a request. The connection holds the reply alone: when the last one who could
-/// answer lets go of this, the reply learns of it.
-class DoorExchange : public Exchange {
- public:
-  DoorExchange(Request request, BodyMemory::Share share, std::shared_ptr<Reply> reply)
-      : share_(std::move(share)), request_(std::move(request)), reply_(std::move(reply)) {}
-  ~DoorExchange() override { reply_->Abandon(); }
-  DoorExchange(const DoorExchange&) = delete;
-  DoorExchange& operator=(const DoorExchange&) = delete;
-
-  const Request& request() const override { return request_; }
-  void Respond(Response response) override { reply_->Respond(std::move(response)); }
-  void Begin(Response head) override { reply_->Begin(std::move(head)); }
-  void Write(std::string_view part) override { reply_->Write(part); }
-  void End() override { reply_->End(); }
-  void OnDisconnect(std::function<void()> gone) override { reply_->OnDisconnect(std::move(gone)); }
-
- private:
-  /// Of the request's body; goes after it.
-  BodyMemory::Share share_;
-  Request request_;
-  std::shared_ptr<Reply> reply_;
-};
-
-/// A request on its way through the connection.
-struct Turn {
-  BodyMemory::Share share;
-  Request request = {};
-  Match match = {};
-  steady_clock::time_point began;
-  unsigned version = 11;
-  bool keep_alive = true;
-  /// The client may still be sending a body that nobody will read.
-  bool unread = false;
-  int status = 0;
-  std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;
-};
 
 auto Into(ErrorCode& error) {
   return asio::redirect_error(asio::use_awaitable_t<Strand>(), error);
 }
 
-/// What to answer to a request that could not be read; 0 when nobody is there to answer.
+/// Returns the status for a request that could not be read; 0 when the client has gone.
 int StatusOfReadError(const ErrorCode& error) {
   if (error == beast::error::timeout) return kTooSlow;
   if (error == beast::http::error::header_limit || error == beast::http::error::buffer_overflow) {
@@ -106,12 +67,14 @@ int StatusOfReadError(const ErrorCode& error) {
 
 class BeastConnection : public Connection, public std::enable_shared_from_this<BeastConnection> {
  public:
-  BeastConnection(Socket socket, std::string client, const Shared& shared)
+  BeastConnection(Socket socket, Arrival arrival, const Shared& shared)
       : stream_(std::move(socket)),
         news_(stream_.get_executor()),
-        client_(std::move(client)),
+        arrival_(std::move(arrival)),
         shared_(shared) {
     news_.expires_at(steady_clock::time_point::max());
+    // The buffer's size bounds chunk extensions and trailers, which Beast does not limit.
+    buffer_.max_size(std::max<std::size_t>(options().limits.head, kMostAhead) + kReadSize);
   }
 
   void Start(std::function<void()> ended) {
@@ -125,10 +88,16 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
 
   steady_clock::time_point IdleSince() const override { return idle_since_; }
 
-  void CloseIfIdle() override {
-    asio::post(stream_.get_executor(), [self = shared_from_this()] {
-      if (self->IdleSince() != steady_clock::time_point::max()) self->Close();
+  void CloseIfIdle(steady_clock::duration time) override {
+    asio::post(stream_.get_executor(), [self = shared_from_this(), time] {
+      ErrorCode none;  // a request that has arrived counts, even if it was not read yet
+      if (self->stream_.socket().available(none) > 0) return;
+      if (self->IdleSince() <= steady_clock::now() - time) self->Close();
     });
+  }
+
+  void Drain() override {
+    asio::post(stream_.get_executor(), [self = shared_from_this()] { self->news_.cancel(); });
   }
 
   void Abort() override {
@@ -151,17 +120,12 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     stream_.socket().close(ignored);
   }
 
-  /// One request and its answer; whether another may follow.
+  /// Serves one request. Returns whether another request may follow on this connection.
   Awaitable<bool> ServeOne(bool first) {
     if (!co_await AwaitFirstByte(first)) co_return false;
     Turn turn{.share = BodyMemory::Share(shared_.bodies), .began = steady_clock::now()};
     Parser parser;
-    parser.header_limit(options().limits.head);
-    parser.body_limit(boost::none);  // set once the route is known
-    ErrorCode error;
-    stream_.expires_at(turn.began + options().timeouts.head);
-    co_await beast::http::async_read_header(stream_, buffer_, parser, Into(error));
-    if (error) co_return co_await GiveUp(turn, StatusOfReadError(error));
+    if (!co_await ReadHead(parser, turn)) co_return co_await GiveUp(turn, turn.status);
     const auto deadline = turn.began + options().timeouts.request;
     turn.began = steady_clock::now();
     if (const int status = TakeHead(parser, turn); status != 0) {
@@ -169,7 +133,7 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     }
     std::optional<Response> refusal = Check(turn);
     const std::optional<Fault> fault = co_await ReadBody(parser, turn, deadline, refusal);
-    if (fault) refusal = Refuse(turn.match, *fault, turn.request);
+    if (fault) refusal = RefuseTurn(turn, *fault);
     if (turn.status != 0) co_return co_await GiveUp(turn, turn.status);
     if (aborted_) co_return false;
     if (refusal) {
@@ -195,11 +159,72 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     co_return !error;
   }
 
-  /// The head as the doors see it; the status to refuse it with, 0 when it is fine.
+  /// Reads and parses a head. Returns false with `turn.status` when there is no request to serve;
+  /// the status is 0 when the client has gone.
+  Awaitable<bool> ReadHead(Parser& parser, Turn& turn) {
+    stream_.expires_at(turn.began + options().timeouts.head);
+    HeadEnd end;
+    ErrorCode error;
+    // RFC 9112, 2.2: old clients send an empty line after a body.
+    bool may_skip = true;
+    while (true) {
+      const bool undecided = may_skip && (Received().empty() || Received() == "\r");
+      if (may_skip && !undecided) {
+        if (Received().starts_with("\r\n")) buffer_.consume(2);
+        may_skip = false;
+      }
+      const HeadEnd::State state = undecided ? HeadEnd::State::kMore : end.Look(Received());
+      if (state == HeadEnd::State::kFound) break;
+      if (state == HeadEnd::State::kBad) {
+        turn.why = "a head has no control characters, and its lines end with CR LF";
+        co_return Fails(turn, 400);
+      }
+      if (buffer_.size() >= options().limits.head) co_return Fails(turn, 431);
+      buffer_.commit(co_await stream_.async_read_some(buffer_.prepare(kReadSize), Into(error)));
+      if (error) co_return Fails(turn, StatusOfReadError(error));
+    }
+    co_return ParseHead(parser, Received().substr(0, end.size()), turn);
+  }
+
+  static bool Fails(Turn& turn, int status) {
+    turn.status = status;
+    return false;
+  }
+
+  /// Takes `head` from the buffer. ReadFraming() and Beast must agree about the length of the body.
+  bool ParseHead(Parser& parser, std::string_view head, Turn& turn) {
+    if (head.size() > options().limits.head) return Fails(turn, 431);
+    const Result<Framing> framing = ReadFraming(head);
+    if (!framing.ok()) {
+      turn.why = framing.error().message();
+      return Fails(turn, 400);
+    }
+    parser.header_limit(options().limits.head);
+    parser.body_limit(boost::none);  // no limit until the route is known
+    ErrorCode error;
+    const std::size_t taken = parser.put(asio::buffer(head), error);
+    if (error) return Fails(turn, StatusOfReadError(error));
+    const bool agree = taken == head.size() && parser.is_header_done() &&
+                       parser.chunked() == framing->chunked &&
+                       (parser.content_length().has_value() == framing->length.has_value()) &&
+                       parser.content_length().value_or(0) == framing->length.value_or(0);
+    if (!agree) return Fails(turn, 400);
+    buffer_.consume(taken);
+    return true;
+  }
+
+  std::string_view Received() const {
+    const auto bytes = buffer_.cdata();
+    return {static_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  /// Copies the head into `turn.request`. Returns 0, or the status with which to refuse it.
   int TakeHead(const Parser& parser, Turn& turn) {
     const auto& head = parser.get();
     turn.version = head.version();
-    turn.keep_alive = head.keep_alive() && !shared_.draining;
+    // Parser::keep_alive() reads all Connection fields; the message's own function reads only the
+    // first.
+    turn.keep_alive = parser.keep_alive() && !shared_.draining;
     turn.request.method = std::string(head.method_string());
     turn.request.target = std::string(head.target());
     for (const auto& field : head) {
@@ -207,7 +232,7 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     }
     const std::string_view id = turn.request.Header("X-Request-ID");
     turn.request.id = IsSaneRequestId(id) ? std::string(id) : MakeRequestId();
-    turn.request.client = client_;
+    turn.request.client = arrival_.client;
     turn.request.has_content_length = parser.content_length().has_value();
     std::optional<std::string> path = DecodePath(turn.request.target);
     if (path) turn.request.path = std::move(*path);
@@ -220,23 +245,36 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     return 0;
   }
 
-  /// What is wrong with a request before its body is read.
+  /// Returns the refusal of a request that is refused before its body is read.
   std::optional<Response> Check(Turn& turn) {
+    const bool is_open = turn.match.access != Access::kClients;
+    const Sites& sites = options().sites;
+    turn.page_fields = sites.AnswerFields(turn.request);
+    if (turn.match.access != Access::kPages) {
+      const std::optional<Fault> fault = sites.Check(turn.request, arrival_, is_open);
+      if (fault) return RefuseTurn(turn, *fault);
+    }
+    if (auto preflight = sites.Preflight(turn.request, turn.match.allow)) return preflight;
     const Tokens& tokens = options().tokens;
     if (!tokens.empty()) {
       std::string label = tokens.LabelOf(turn.request);
-      const std::string name = turn.request.method + " " + turn.request.path;
-      if (label.empty() && std::ranges::count(options().open, name) == 0) {
-        return Refuse(turn.match, Fault::kUnauthorized, turn.request);
+      if (label.empty() && !is_open) {
+        return RefuseTurn(turn, Fault::kUnauthorized);
       }
       if (!label.empty()) turn.request.client = std::move(label);
     }
-    if (turn.match.route == nullptr) return Refuse(turn.match, turn.match.fault, turn.request);
+    if (turn.match.route == nullptr) return RefuseTurn(turn, turn.match.fault);
+    if (shared_.draining && StartsSomething(turn)) return RefuseTurn(turn, Fault::kDraining);
     return std::nullopt;
   }
 
-  /// Reads the body, up to what the route allows. What is refused already has its body read only to
-  /// keep the connection, if that is cheap. `turn.status` is set when the request cannot be read.
+  static Response RefuseTurn(Turn& turn, Fault fault) {
+    turn.fault = fault;
+    return Refuse(turn.match, fault, turn.request);
+  }
+
+  /// Reads the body, up to the limit of the route. The body of a request with a `refusal` is read
+  /// only to keep the connection, if it is small. Sets `turn.status` when the body cannot be read.
   Awaitable<std::optional<Fault>> ReadBody(Parser& parser, Turn& turn,
                                            steady_clock::time_point deadline,
                                            const std::optional<Response>& refusal) {
@@ -257,6 +295,12 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
       co_await asio::async_write(stream_, asio::buffer(kContinue), Into(error));
     }
     parser.body_limit(limit);
+    auto check_extensions = [](std::uint64_t, std::string_view text, ErrorCode& bad) {
+      // Beast accepts a bare LF in a quoted string, which other parsers take for the end of the
+      // line.
+      if (HasControl(text)) bad = beast::http::error::bad_chunk_extension;
+    };
+    parser.on_chunk_header(check_extensions);
     bool has_room = true;
     while (!error && has_room && !parser.is_done()) {
       co_await beast::http::async_read_some(stream_, buffer_, parser, Into(error));
@@ -281,12 +325,12 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
 
   std::size_t LimitOf(const Turn& turn) const {
     const std::size_t limit = turn.match.route->largest_body;
-    // What could never be read is too large, however quiet it is.
+    // A body larger than all body memory can never be read, even when no other request has one.
     return std::min(limit == 0 ? options().limits.body : limit, shared_.bodies->most());
   }
 
-  /// A body whose length was announced has all its room from the start, but only what has come is
-  /// really memory; any other grows in steps.
+  /// A body with a known length has its capacity from the start, but only received bytes use real
+  /// memory. Any other body grows in steps.
   static std::size_t MemoryOf(const Parser& parser) {
     const std::string& body = parser.get().body();
     return parser.content_length() ? body.size() : std::max(body.size(), body.capacity());
@@ -300,15 +344,16 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
           });
         },
         options().limits.waiting_parts);
-    // The door may keep its end for as long as it likes, also when the server is gone.
+    // The door may keep the reply after the end of this connection and of the server.
     const ScopeExit detach([&reply] { reply->Detach(); });
     CallHandler(turn, reply);
     co_await Answer(turn, *reply);
     co_await StopWatching();
+    turn.note = reply->note();
     reply->Disconnect();
   }
 
-  /// The request moves to the door; the turn keeps what refusing and the log need.
+  /// Moves the request to the door. The turn keeps the members that refusals and the log need.
   void CallHandler(Turn& turn, const std::shared_ptr<Reply>& reply) {
     Request request = std::move(turn.request);
     turn.request = Request();
@@ -322,7 +367,8 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     const auto call = [&shared = shared_, match = turn.match, exchange, reply] {
       CallDoor(shared, match, exchange, *reply);
     };
-    // To read a request is a matter of its size, and there is nobody else in this loop.
+    // A door may parse the body at once, which takes long for a large one and would block this
+    // loop.
     constexpr std::size_t kLarge = 64 * 1024;
     if (exchange->request().body.size() < kLarge) return call();
     asio::post(shared_.large, call);
@@ -337,18 +383,19 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
                        {{"door", match.door->name}, {"what", failure.what()}});
       reply.Abandon();
     } catch (...) {
-      shared.log.Error("a door threw something", {{"door", match.door->name}});
+      shared.log.Error("a door threw an object that is no exception", {{"door", match.door->name}});
       reply.Abandon();
     }
   }
 
-  /// Writes what the door answers, as it comes, until it is complete or the client is gone.
+  /// Writes the door's answer as it arrives, until the answer is complete or the client has gone.
   Awaitable<void> Answer(Turn& turn, Reply& reply) {
     bool begun = false;
-    while (!aborted_) {
+    const bool is_endless = turn.match.route->answer_end == AnswerEnd::kClient;
+    while (!aborted_ && !(is_endless && shared_.draining)) {
       Reply::News news = reply.Take();
       if (news.abandoned && !begun && !news.head) {
-        co_return co_await WriteWhole(turn, Refuse(turn.match, Fault::kInternal, turn.request));
+        co_return co_await WriteWhole(turn, RefuseTurn(turn, Fault::kInternal));
       }
       if (news.head && !news.in_parts) {
         co_return co_await WriteWhole(turn, std::move(*news.head));
@@ -358,25 +405,26 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
         if (!co_await WriteHead(turn, *news.head)) co_return;
       }
       if (!news.part.empty() && !co_await WritePart(turn, news.part)) co_return;
-      // The end of the connection, not of the body, tells the client that something is missing.
+      // Closing the connection without the last chunk tells the client that the body is incomplete.
       if (news.overflowed || (news.abandoned && begun)) break;
       if (news.complete) {
         if (begun) co_await WriteLastPart(turn);
         co_return;
       }
       if (gone_) break;
-      // While we wrote, we were not waiting: what came in then has woken nobody.
+      // News that arrived during a write woke nobody, so it is taken before the next wait.
       if (news.head || !news.part.empty()) continue;
       Watch();
       ErrorCode cancelled;
       co_await news_.async_wait(Into(cancelled));
     }
     turn.keep_alive = false;
+    if (begun && is_endless && shared_.draining) co_return co_await WriteLastPart(turn);
     turn.status = kClientGone;
   }
 
-  /// Notices that the client goes away while a door works. Bytes that come instead are the next
-  /// request's and are kept; when too many come, we stop looking.
+  /// Reads while a door works, to notice when the client goes away. Received bytes belong to the
+  /// next request and are kept. When kMostAhead bytes have arrived, reading stops.
   void Watch() {
     if (watching_ || gone_ || buffer_.size() >= kMostAhead) return;
     watching_ = true;
@@ -409,8 +457,14 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     AddIfMissing(response.headers, "Allow", turn.match.allow);
   }
 
+  static void AddPageFields(const Turn& turn, Response& response) {
+    response.headers.insert(response.headers.end(), turn.page_fields.begin(),
+                            turn.page_fields.end());
+  }
+
   Awaitable<void> WriteWhole(Turn& turn, Response response) {
     AddAllow(turn, response);
+    AddPageFields(turn, response);
     turn.keep_alive = turn.keep_alive && !shared_.draining;
     HeadFacts facts = FactsOf(turn);
     facts.length = response.body.size();
@@ -424,8 +478,9 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
   }
 
   Awaitable<bool> WriteHead(Turn& turn, Response& head) {
+    AddPageFields(turn, head);
     HeadFacts facts = FactsOf(turn);
-    facts.framing = turn.version == 10 ? Framing::kClose : Framing::kChunked;
+    facts.body_end = turn.version == 10 ? BodyEnd::kClose : BodyEnd::kChunked;
     if (turn.version == 10) facts.keep_alive = turn.keep_alive = false;
     const std::string text = FormatHead(head, facts);
     turn.status = head.status;
@@ -459,24 +514,24 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
     co_return false;
   }
 
-  /// A request that cannot be understood: the connection cannot be used any further.
+  /// Answers a request that cannot be parsed. The connection cannot be used any further.
   Awaitable<bool> GiveUp(Turn& turn, int status) {
     if (status == 0 || aborted_) co_return false;
     turn.keep_alive = false;
     turn.unread = true;
     if (turn.request.id.empty()) turn.request.id = MakeRequestId();
-    if (turn.request.client.empty()) turn.request.client = client_;
+    if (turn.request.client.empty()) turn.request.client = arrival_.client;
     if (status == kTooSlow) {
-      // The stream has closed the connection already.
+      // The timeout of the stream has already closed the connection.
       turn.status = status;
       Observe(turn);
       co_return false;
     }
-    co_await WriteWhole(turn, PlainResponse(status));
+    co_await WriteWhole(turn, PlainResponse(status, turn.why));
     co_return co_await Finish(turn);
   }
 
-  /// The request is over: says so, and whether another may follow.
+  /// Reports the finished request. Returns whether another request may follow.
   Awaitable<bool> Finish(Turn& turn) {
     Observe(turn);
     if (turn.keep_alive && !gone_) co_return true;
@@ -494,13 +549,17 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
                        .path = request.path,
                        .id = request.id,
                        .client = request.client,
+                       .language = turn.note.language,
+                       .outcome = OutcomeOf(turn),
                        .status = turn.status,
                        .bytes_in = turn.bytes_in,
                        .bytes_out = turn.bytes_out,
-                       .time = steady_clock::now() - turn.began});
+                       .time = steady_clock::now() - turn.began,
+                       .log_level = LevelOf(turn)});
   }
 
-  /// Closing while the client still sends would reset the connection and take our answer with it.
+  /// Reads on before closing: a close while the client sends would reset the connection and lose
+  /// the answer.
   Awaitable<void> Linger() {
     ErrorCode error;
     stream_.socket().shutdown(Socket::shutdown_send, error);
@@ -515,22 +574,24 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
 
   Stream stream_;
   beast::flat_buffer buffer_;
-  /// Never expires; cancelled when there is something to look at.
+  /// Never expires; it is cancelled to wake the coroutine. The strand guards all members but
+  /// idle_since_.
   Timer news_;
   asio::cancellation_signal stop_watching_;
   bool watching_ = false;
   bool gone_ = false;
   bool aborted_ = false;
   std::atomic<steady_clock::time_point> idle_since_ = steady_clock::time_point::max();
-  std::string client_;
+  const Arrival arrival_;
   const Shared& shared_;
 };
 
 }  // namespace
 
-std::shared_ptr<Connection> StartConnection(Socket socket, std::string client, const Shared& shared,
+std::shared_ptr<Connection> StartConnection(Socket socket, Arrival arrival, const Shared& shared,
                                             std::function<void()> ended) {
-  auto connection = std::make_shared<BeastConnection>(std::move(socket), std::move(client), shared);
+  auto connection =
+      std::make_shared<BeastConnection>(std::move(socket), std::move(arrival), shared);
   connection->Start(std::move(ended));
   return connection;
 }

@@ -1,5 +1,5 @@
-// One connection: reads a request, has its door answer it, writes the answer, again. Runs on its
-// own strand. The only file that knows Beast is connection.cc.
+// One connection of a client: reads a request, calls the door that answers it, writes the answer,
+// and repeats. Each connection runs on a strand of its own. Only connection.cc uses Beast.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace polybox::http {
 using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
 using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, Strand>;
 
-/// What all connections of a server share; outlives them.
+/// What all connections of a server share. Must outlive all connections.
 struct Shared {
   Shared(ServerOptions server_options, const log::Logger& logger)
       : options(std::move(server_options)),
@@ -30,30 +30,37 @@ struct Shared {
         log(logger),
         bodies(std::make_shared<BodyMemory>(options.limits.bodies)) {}
 
+  /// Not changed while connections exist, so all threads may read it.
   ServerOptions options;
   Router router;
   log::Logger log;
-  /// Doors may keep a request for longer than the server lives.
+  /// A shared_ptr, because a door may keep a request's body longer than the server lives.
   std::shared_ptr<BodyMemory> bodies;
-  /// Where doors take requests that take them long, for other connections not to wait.
+  /// Threads for door handlers of requests with large bodies, so that the other connections of a
+  /// loop need not wait.
   mutable boost::asio::thread_pool large{2};
   std::atomic<bool> draining = false;
+  /// True when no connections are accepted any more.
+  std::atomic<bool> stopping = false;
 };
 
 class Connection {
  public:
   virtual ~Connection() = default;
-  /// Since when it has been waiting for a request; the far future when it is not.
+  /// The time since when the connection has waited for a request; the far future while it serves
+  /// one. Any thread.
   virtual std::chrono::steady_clock::time_point IdleSince() const = 0;
-  /// Closes it if it is idle by then. Any thread.
-  virtual void CloseIfIdle() = 0;
-  /// Closes it whatever it does. Any thread.
+  /// Closes the connection if it has been idle for `time` when its strand handles this. Any thread.
+  virtual void CloseIfIdle(std::chrono::steady_clock::duration time) = 0;
+  /// Ends an answer that otherwise only the client ends (AnswerEnd). Call after `Shared::draining`
+  /// is set. Any thread.
+  virtual void Drain() = 0;
+  /// Closes the connection even during a request. Any thread.
   virtual void Abort() = 0;
 };
 
-/// Runs until the connection ends and then calls `ended` once, on any thread. `client` is what the
-/// peer is called when it brings no token.
-std::shared_ptr<Connection> StartConnection(Socket socket, std::string client, const Shared& shared,
+/// Serves requests until the connection ends, then calls `ended` once, on any thread.
+std::shared_ptr<Connection> StartConnection(Socket socket, Arrival arrival, const Shared& shared,
                                             std::function<void()> ended);
 
 }  // namespace polybox::http

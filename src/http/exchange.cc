@@ -3,14 +3,11 @@
 #include <algorithm>
 
 namespace polybox::http {
-namespace {
 
 bool SameName(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
 }
-
-}  // namespace
 
 std::string_view Request::Header(std::string_view name) const {
   for (const auto& [key, value] : headers) {

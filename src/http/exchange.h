@@ -1,5 +1,6 @@
-// One request and its answer, as doors see them: no socket and no HTTP library. A door is a set of
-// routes; the server (server.h) finds the route, and the door answers through the exchange.
+// One request and its answer, as a door sees them: without sockets and without an HTTP library. A
+// door is a set of routes. The server (server.h) finds the route, and the door answers through the
+// Exchange.
 #pragma once
 
 #include <functional>
@@ -10,27 +11,33 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
+
 namespace polybox::http {
+
+/// Returns whether two header field names are equal; case does not matter.
+bool SameName(std::string_view a, std::string_view b);
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
-  /// In capitals.
+  /// In upper case, as in the request line.
   std::string method;
-  /// Percent-decoded once, without the query.
+  /// The path, percent-decoded once and without the query.
   std::string path;
-  /// What stood in the request line, undecoded.
+  /// The request target of the request line, not decoded.
   std::string target;
   Headers headers;
   std::string body;
-  /// Whether the length of the body was announced; a chunked body's is not.
+  /// Whether the request has a Content-Length; a chunked body has none.
   bool has_content_length = false;
-  /// X-Request-ID, or one that the server made.
+  /// The X-Request-ID of the request, or an id that the server made.
   std::string id;
-  /// Whose it is, for taking turns: its token, else its address.
+  /// Identifies the client when the engine shares its slots fairly: the label of its token, else
+  /// its address.
   std::string client;
 
-  /// The first of that name, in any case; "" when there is none.
+  /// Returns the first value of the field, in any case; "" when the request has no such field.
   std::string_view Header(std::string_view name) const;
 };
 
@@ -41,54 +48,88 @@ struct Response {
   Headers headers;
 };
 
-/// One of the two: Respond() once, or Begin() and then Write() any number of times and End() once.
-/// All may be called on any thread, and after the client has gone: then they do nothing.
+/// What the log says about a run. Contains only words of polybox's own tables.
+struct RunNote {
+  /// The id of a language.
+  std::string language;
+  /// The result of the run; "" while it is not known.
+  std::string outcome;
+};
+
+/// A door calls either Respond() once, or Begin(), then Write() any number of times, then End()
+/// once. Any thread may call these functions. After the client has gone they do nothing.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
   virtual const Request& request() const = 0;
   virtual void Respond(Response response) = 0;
-  /// A body of unknown length, sent as it comes; `head.body` is ignored.
+  /// Starts an answer whose body is sent in parts and has no known length. `head.body` is ignored.
   virtual void Begin(Response head) = 0;
   virtual void Write(std::string_view part) = 0;
   virtual void End() = 0;
-  /// Called at most once, when the client goes away before the answer is complete; at once when it
-  /// has gone already.
+  /// Registers `gone`, which is called at most once, when the client goes away before the answer is
+  /// complete. If the client has already gone, `gone` is called at once.
   virtual void OnDisconnect(std::function<void()> gone) = 0;
+  /// For the request's log line. The last note before the end of the answer is used.
+  virtual void Note(RunNote note) = 0;
 };
 
 using Handler = std::function<void(const std::shared_ptr<Exchange>&)>;
 
-/// How a door refuses what the server itself finds wrong before any handler sees it.
+/// Reasons for which the server refuses a request before a handler sees it. The door writes the
+/// answer.
 enum class Fault {
   kNotFound,
   kMethodNotAllowed,
   kBodyTooLarge,
-  kOverloaded,  ///< Too many bodies are in memory already.
+  kOverloaded,  ///< The bodies of all requests use the memory limit up.
   kUnauthorized,
+  kForeignHost,    ///< The Host header names no host that this server answers for (sites.h).
+  kForeignOrigin,  ///< A page of another web site sent the request.
+  kDraining,       ///< The server is about to end and starts nothing new.
   kInternal,
+};
+
+/// Which clients may send requests to a route.
+enum class Access {
+  kClients,  ///< Clients with a token if the server has tokens, and pages of allowed sites.
+  kProbes,   ///< Everybody but pages of other sites, also in HTTP/1.0 without a Host header.
+  kPages,    ///< Also pages of any site. The answer must be one word about the server at most.
+};
+
+/// What ends the answer of a route.
+enum class AnswerEnd {
+  kDoor,    ///< The door. A server that drains waits for the answer.
+  kClient,  ///< The client, such as with a stream of events. A server that drains ends the answer.
 };
 
 struct Route {
   std::string method;
-  /// A path, or one that ends in "/*" for everything below it.
+  /// A path, or one that ends in "/*", which matches every path below it.
   std::string path;
   Handler handler;
-  /// Of the body of a request to it, in bytes; 0 for the server's default.
+  /// The largest body of a request to this route, in bytes; 0 for the server's default.
   std::size_t largest_body = 0;
+  Access access = Access::kClients;
+  /// The level of the log line of a request that succeeds. Probes arrive every second, so their
+  /// routes have kDebug.
+  log::Level log_level = log::Level::kInfo;
+  AnswerEnd answer_end = AnswerEnd::kDoor;
 };
 
-/// A front door: a contract's routes and its way to say that something is wrong.
+/// A public HTTP API: its routes, and its format for errors.
 struct Door {
   std::string name;
   std::vector<Route> routes;
-  /// The server adds the Allow header to kMethodNotAllowed, and Retry-After to kOverloaded.
+  /// Returns the answer to a fault. The server adds the Allow header to kMethodNotAllowed, and
+  /// Retry-After to kOverloaded.
   std::function<Response(Fault fault, const Request& request)> refuse;
-  /// Paths whose faults are this door's even where no route is: "/v1/". The door without prefixes
-  /// is asked for all other paths.
+  /// Path prefixes, such as "/v1/", whose faults this door answers even where no route matches. A
+  /// door without prefixes answers the faults of all other paths.
   std::vector<std::string> fault_prefixes;
-  /// What the API document (openapi.h) says of this door that depends on its settings, as JSON.
+  /// Values of this door that depend on its settings, for the API document (openapi.h). Each value
+  /// is JSON.
   std::map<std::string, std::string> facts = {};
 };
 

@@ -11,7 +11,7 @@
 namespace polybox::http {
 namespace {
 
-// Those that a status line of ours can carry.
+// The statuses that polybox sends.
 constexpr std::array kReasons = std::to_array<std::pair<int, std::string_view>>({
     {100, "Continue"},
     {200, "OK"},
@@ -63,7 +63,17 @@ void AppendField(std::string& head, std::string_view name, std::string_view valu
   head += "\r\n";
 }
 
-/// As RFC 9110 wants it, whatever the locale: "Sun, 06 Nov 1994 08:49:37 GMT".
+/// Adds fields so that a page cannot use a guest's output as a document or a script. A browser then
+/// relies only on the Content-Type, and gives the answer only to pages of this server.
+void AppendDefences(std::string& head, const Headers& headers) {
+  AppendField(head, "X-Content-Type-Options", "nosniff");
+  constexpr std::string_view kPolicy = "Cross-Origin-Resource-Policy";
+  if (std::ranges::none_of(headers, [&](const auto& field) { return field.first == kPolicy; })) {
+    AppendField(head, kPolicy, "same-origin");
+  }
+}
+
+/// Formats a date as RFC 9110 requires, independent of the locale: "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string HttpDate(std::chrono::system_clock::time_point now) {
   constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -83,9 +93,9 @@ bool HasBody(int status) {
 
 void AppendFraming(std::string& head, int status, const HeadFacts& facts) {
   if (!HasBody(status)) return;
-  if (facts.framing == Framing::kLength) {
+  if (facts.body_end == BodyEnd::kLength) {
     AppendField(head, "Content-Length", std::to_string(facts.length));
-  } else if (facts.framing == Framing::kChunked) {
+  } else if (facts.body_end == BodyEnd::kChunked) {
     AppendField(head, "Transfer-Encoding", "chunked");
   }
 }
@@ -97,7 +107,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-/// "http://host/path" is "/path".
+/// Returns "/path" for "http://host/path".
 std::string_view OriginForm(std::string_view target) {
   const std::size_t scheme = target.find("://");
   if (target.starts_with('/') || scheme == std::string_view::npos) return target;
@@ -112,10 +122,11 @@ std::string_view ReasonPhrase(int status) {
   return found == kReasons.end() ? "" : found->second;
 }
 
-Response PlainResponse(int status) {
+Response PlainResponse(int status, std::string_view why) {
   return {.status = status,
           .content_type = "text/plain; charset=utf-8",
-          .body = fmt::format("{} {}\n", status, ReasonPhrase(status)),
+          .body = fmt::format("{} {}{}{}\n", status, ReasonPhrase(status), why.empty() ? "" : ": ",
+                              why),
           .headers = {}};
 }
 
@@ -127,6 +138,7 @@ std::string FormatHead(const Response& response, const HeadFacts& facts) {
     AppendField(head, "Content-Type", response.content_type);
   }
   for (const auto& [name, value] : response.headers) AppendField(head, name, value);
+  AppendDefences(head, response.headers);
   AppendField(head, "X-Request-ID", facts.request_id);
   AppendField(head, "Date", HttpDate(facts.now));
   AppendFraming(head, response.status, facts);
@@ -156,7 +168,7 @@ std::optional<std::string> DecodePath(std::string_view target) {
     decoded += static_cast<char>(high * 16 + low);
     at += 2;
   }
-  // No path that we know holds one, and what is behind it would be lost on its way to the kernel.
+  // No path of polybox contains a NUL, and a system call would ignore everything behind it.
   if (decoded.find('\0') != std::string::npos) return std::nullopt;
   return decoded;
 }
@@ -170,7 +182,8 @@ bool IsSaneRequestId(std::string_view id) {
 }
 
 std::string MakeRequestId() {
-  // It names a request and guards nothing, so a fast source seeded once per thread will do.
+  // The id identifies a request and protects nothing. Therefore a fast generator, seeded once per
+  // thread, is enough.
   thread_local std::mt19937_64 source{std::random_device{}()};
   return fmt::format("{:016x}{:016x}", source(), source());
 }

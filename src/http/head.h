@@ -1,4 +1,5 @@
-// The bytes of a response's head, and what can be read from a request's first line. Pure.
+// Formats the head of a response, and parses parts of a request's first line. Pure functions,
+// except MakeRequestId().
 #pragma once
 
 #include <chrono>
@@ -11,40 +12,41 @@
 
 namespace polybox::http {
 
-/// How the body that follows is delimited.
-enum class Framing {
+/// How the end of an answer's body is marked.
+enum class BodyEnd {
   kLength,   ///< Content-Length.
-  kChunked,  ///< Parts, each with its size.
-  kClose,    ///< Until the end of the connection, for clients of HTTP/1.0.
+  kChunked,  ///< Chunks, each with its size.
+  kClose,    ///< The end of the connection, for clients of HTTP/1.0.
 };
 
 struct HeadFacts {
-  Framing framing = Framing::kLength;
+  BodyEnd body_end = BodyEnd::kLength;
   std::uint64_t length = 0;
-  /// 10 or 11.
+  /// The HTTP version: 10 for HTTP/1.0 or 11 for HTTP/1.1.
   unsigned version = 11;
   bool keep_alive = true;
   std::string_view request_id;
   std::chrono::system_clock::time_point now;
 };
 
-/// Status line and fields up to the empty line. A field that could not be told from the next one (a
-/// line break in its value) is left out.
+/// Returns the status line and fields up to the empty line. Adds fields that keep pages of other
+/// sites from reading the answer, unless the answer has its own Cross-Origin-Resource-Policy.
+/// Leaves out a field whose value has a line break, because it could be taken for another field.
 std::string FormatHead(const Response& response, const HeadFacts& facts);
 
-/// A short text that says the status and nothing else.
-Response PlainResponse(int status);
+/// Returns a short text with the status, and `why` unless `why` is empty.
+Response PlainResponse(int status, std::string_view why = "");
 
-/// "Too Many Requests"; "" for a status that has no name.
+/// Returns the name of a status, such as "Too Many Requests"; "" for an unknown status.
 std::string_view ReasonPhrase(int status);
 
-/// The path of a request target, percent-decoded once; nothing when it is malformed.
+/// Returns the path of a request target, percent-decoded once; nothing when the target is
+/// malformed.
 std::optional<std::string> DecodePath(std::string_view target);
 
-/// Whether the id of a request can be taken over from its client: short and harmless in logs and
-/// headers.
+/// Returns whether a client's request id may be used: it is short and harmless in logs and headers.
 bool IsSaneRequestId(std::string_view id);
-/// 32 hexadecimal digits.
+/// Returns a random id of 32 hexadecimal digits.
 std::string MakeRequestId();
 
 }  // namespace polybox::http

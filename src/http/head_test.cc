@@ -5,7 +5,7 @@
 namespace polybox::http {
 namespace {
 
-TEST(Head, HoldsWhatWasGivenAndNothingElse) {
+TEST(Head, HoldsWhatWasGivenAndKeepsPagesOfOtherSitesOut) {
   const Response response{.status = 429,
                           .content_type = "application/json",
                           .body = "",
@@ -18,10 +18,30 @@ TEST(Head, HoldsWhatWasGivenAndNothingElse) {
             "HTTP/1.1 429 Too Many Requests\r\n"
             "Content-Type: application/json\r\n"
             "Retry-After: 2\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
+            "Cross-Origin-Resource-Policy: same-origin\r\n"
             "X-Request-ID: abc\r\n"
             "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             "Content-Length: 12\r\n"
             "\r\n");
+}
+
+TEST(Head, EveryAnswerIsKeptFromPagesOfOtherSites) {
+  const HeadFacts facts;
+  for (const int status : {200, 204, 400, 403, 404, 503}) {
+    const std::string head = FormatHead(PlainResponse(status), facts);
+    EXPECT_NE(head.find("\r\nX-Content-Type-Options: nosniff\r\n"), std::string::npos) << head;
+    EXPECT_NE(head.find("\r\nCross-Origin-Resource-Policy: same-origin\r\n"), std::string::npos)
+        << head;
+  }
+}
+
+TEST(Head, AnAnswerForAnAllowedPageKeepsItsPolicy) {
+  Response response;
+  response.headers = {{"Cross-Origin-Resource-Policy", "cross-origin"}};
+  const std::string head = FormatHead(response, {});
+  EXPECT_NE(head.find("Cross-Origin-Resource-Policy: cross-origin\r\n"), std::string::npos) << head;
+  EXPECT_EQ(head.find("same-origin"), std::string::npos) << head;
 }
 
 TEST(Head, PathsAreDecodedOnce) {

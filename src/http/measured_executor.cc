@@ -2,45 +2,17 @@
 
 #include <variant>
 
-#include "jail/outcome.h"
+#include "http/run_note.h"
 
 namespace polybox::http {
 namespace {
 
-std::string_view NameOf(exec::RefusalKind kind) {
-  switch (kind) {
-    case exec::RefusalKind::kBusy:
-      return "busy";
-    case exec::RefusalKind::kQueueTimeout:
-      return "queue_timeout";
-    case exec::RefusalKind::kDraining:
-      return "draining";
-    case exec::RefusalKind::kCancelled:
-      return "cancelled";
-    case exec::RefusalKind::kInvalid:
-      return "invalid";
-    case exec::RefusalKind::kUnavailable:
-      return "unavailable";
-    case exec::RefusalKind::kFailed:
-      return "failed";
-  }
-  return "failed";
-}
-
-std::string OutcomeOf(const exec::Report& report) {
-  if (report.install_failure) return "install_failed";
-  if (report.run) return std::string(jail::EndName(report.run->outcome.end));
-  if (!report.compile) return "nothing";
-  const jail::Outcome& outcome = report.compile->outcome;
-  return outcome.end == jail::End::kExited ? "compile_failed"
-                                           : "compile_" + std::string(jail::EndName(outcome.end));
-}
-
 obs::RunFigures FiguresOf(const exec::Report& report, std::string language, std::string door) {
   obs::RunFigures figures;
   figures.language = std::move(language);
+  if (!report.fallback_language.empty()) figures.language = report.fallback_language;
   figures.door = std::move(door);
-  figures.outcome = OutcomeOf(report);
+  figures.outcome = OutcomeName(report);
   figures.queued = report.queued;
   if (report.install != Duration{}) figures.install = report.install;
   if (report.compile) figures.compile = report.compile->outcome.wall;
@@ -58,16 +30,18 @@ struct Count {
   void operator()(const exec::Report& report) const {
     metrics.RunEnded(FiguresOf(report, language, door));
   }
-  /// Its language may be anything that a client wrote: it is no label.
+  /// The requested language of a refused request can be any text of the client, so it is not a
+  /// label.
   void operator()(const exec::Refusal& refusal) const {
-    metrics.RunRefused(door, NameOf(refusal.kind));
+    metrics.RunRefused(door, RefusalName(refusal.kind));
   }
 };
 
 }  // namespace
 
 std::shared_ptr<exec::Ticket> MeasuredExecutor::Submit(exec::Request request, Done done) {
-  Count count{metrics_, request.lane < doors_.size() ? doors_[request.lane] : "", request.language};
+  Count count{metrics_, request.lane < lanes_.size() ? lanes_[request.lane].name : "",
+              exec::LanguageOf(request)};
   return executor_.Submit(std::move(request),
                           [count = std::move(count), done = std::move(done)](exec::Answer answer) {
                             std::visit(count, answer);

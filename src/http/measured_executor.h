@@ -1,9 +1,8 @@
-// An engine that is counted: hands everything on to another and writes down how each request went.
-// So neither doors nor the engine know about metrics.
+// An exec::Executor that forwards every call to another executor and records metrics of each
+// request. Doors and the engine therefore need no code for metrics. Any thread may use it.
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "exec/engine.h"
@@ -13,9 +12,10 @@ namespace polybox::http {
 
 class MeasuredExecutor : public exec::Executor {
  public:
-  /// Both must outlive it and every request. `doors` are the names of the lanes.
-  MeasuredExecutor(exec::Executor& executor, obs::Metrics& metrics, std::vector<std::string> doors)
-      : executor_(executor), metrics_(metrics), doors_(std::move(doors)) {}
+  /// `executor` and `metrics` must outlive this object and every request. `lanes` are those of the
+  /// executor; their names are labels.
+  MeasuredExecutor(exec::Executor& executor, obs::Metrics& metrics, std::vector<exec::Lane> lanes)
+      : executor_(executor), metrics_(metrics), lanes_(std::move(lanes)) {}
 
   std::shared_ptr<exec::Ticket> Submit(exec::Request request, Done done) override;
   exec::LaneLoad Load(std::size_t lane) const override { return executor_.Load(lane); }
@@ -26,10 +26,10 @@ class MeasuredExecutor : public exec::Executor {
  private:
   exec::Executor& executor_;
   obs::Metrics& metrics_;
-  std::vector<std::string> doors_;
+  std::vector<exec::Lane> lanes_;
 };
 
-/// The four gauges of the run dialect, for the lane of its door.
+/// Adds the four gauges of the run dialect, for the lane of its door.
 void AddRunGauges(obs::Metrics& metrics, const exec::Executor& executor, std::size_t lane,
                   const exec::Lane& rules);
 

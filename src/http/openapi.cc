@@ -4,23 +4,22 @@
 #include <array>
 #include <exception>
 #include <map>
-#include <set>
+#include <stdexcept>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "http/doors/execute_result.h"
+#include "json/parse.h"
+#include "json/write.h"
 
 namespace polybox::http {
 namespace {
 
-namespace json = boost::json;
-
-constexpr std::string_view kPath = "/openapi.json";
+// Merged first, so that the document begins with its members.
+constexpr std::string_view kFirstFile = "document.json";
 constexpr std::string_view kEveryOperation = "x-every-operation";
 constexpr std::string_view kEveryResponse = "x-every-response";
-constexpr const char* kLanguage = "x-language";
-// What an item of `paths` has beside these is no operation.
+constexpr std::string_view kLanguage = "x-language";
+// The members of an item of `paths` that are operations; its other members are not.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kMethods = {{
     {"get", "GET"},
     {"put", "PUT"},
@@ -32,12 +31,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kMethods 
     {"trace", "TRACE"},
 }};
 
-using FactMap = std::map<std::string, json::value, std::less<>>;
+using FactMap = std::map<std::string, json::Value, std::less<>>;
 
-/// Members that both have are merged if they are objects; else the first stays.
-void Merge(json::object& into, const json::object& from) {
+/// Copies members of `from` into `into`. Members of both are merged if they are objects; otherwise
+/// that of `into` stays.
+void Merge(json::Object& into, const json::Object& from) {
   for (const auto& [key, value] : from) {
-    json::value* there = into.if_contains(key);
+    json::Value* there = into.if_contains(key);
     if (there == nullptr) {
       into.emplace(key, value);
     } else if (there->is_object() && value.is_object()) {
@@ -46,27 +46,37 @@ void Merge(json::object& into, const json::object& from) {
   }
 }
 
-// What is not as it must be in api/ throws from here on, up to DescribeApi.
+// A mistake in api/ throws an exception in the functions from here to DescribeApi(), which catches
+// it.
 
-json::object WholeDocument() {
-  json::object document;
-  for (const EmbeddedFile& file : ApiFiles()) {
-    Merge(document, json::parse({file.content.data(), file.content.size()}).as_object());
+/// Returns the value of a text that polybox has written itself.
+json::Value Parsed(std::string_view text) {
+  Result<json::Value> value = json::Parse(text);
+  if (!value.ok()) throw std::runtime_error(value.error().message());
+  return std::move(value).value();
+}
+
+json::Object WholeDocument() {
+  json::Object document;
+  for (const bool first : {true, false}) {
+    for (const EmbeddedFile& file : ApiFiles()) {
+      if ((file.name == kFirstFile) == first) Merge(document, Parsed(file.content).as_object());
+    }
   }
   return document;
 }
 
-json::object& Member(json::object& object, std::string_view key) {
-  return object.at({key.data(), key.size()}).as_object();
+json::Object& Member(json::Object& object, std::string_view key) {
+  return object.at(key).as_object();
 }
 
-json::object Taken(json::object& document, std::string_view key) {
-  json::object taken = Member(document, key);
-  document.erase({key.data(), key.size()});
+json::Object Taken(json::Object& document, std::string_view key) {
+  json::Object taken = Member(document, key);
+  document.erase(key);
   return taken;
 }
 
-/// "/download/{path}" is "/download/*" among the routes.
+/// Returns the route's path, such as "/download/*" for "/download/{path}".
 std::string RoutePath(std::string_view path) {
   const std::size_t last = path.rfind('/');
   if (last == std::string_view::npos || !path.substr(last).starts_with("/{")) {
@@ -75,21 +85,22 @@ std::string RoutePath(std::string_view path) {
   return std::string(path.substr(0, last + 1)) + "*";
 }
 
-/// Calls `visit` with "GET /path" and the operation; those that it returns false for are removed.
+/// Calls `visit` with "GET /path" and the operation. Removes the operations for which `visit`
+/// returns false.
 template <typename Visit>
-void VisitOperations(json::object& document, const Visit& visit) {
-  json::object kept;
+void VisitOperations(json::Object& document, const Visit& visit) {
+  json::Object kept;
   for (auto& [path, item] : Member(document, "paths")) {
-    json::object operations = item.as_object();
+    json::Object operations = item.as_object();
     std::size_t count = 0;
     for (const auto& [key, method] : kMethods) {
-      json::value* operation = operations.if_contains({key.data(), key.size()});
+      json::Value* operation = operations.if_contains(key);
       if (operation == nullptr) continue;
-      const std::string name = fmt::format("{} {}", method, RoutePath({path.data(), path.size()}));
+      const std::string name = fmt::format("{} {}", method, RoutePath(path));
       if (visit(name, operation->as_object())) {
         ++count;
       } else {
-        operations.erase({key.data(), key.size()});
+        operations.erase(key);
       }
     }
     if (count > 0) kept.emplace(path, std::move(operations));
@@ -97,41 +108,49 @@ void VisitOperations(json::object& document, const Visit& visit) {
   document["paths"] = std::move(kept);
 }
 
-void DropWhatHasNoRoute(json::object& document, const std::vector<Door>& doors) {
-  std::set<std::string> routes;
+/// The access of each route, by a name such as "GET /health".
+using Routes = std::map<std::string, Access>;
+
+Routes RoutesOf(const std::vector<Door>& doors) {
+  Routes routes;
   for (const Door& door : doors) {
-    for (const Route& route : door.routes) routes.insert(route.method + " " + route.path);
+    for (const Route& route : door.routes) {
+      routes.emplace(route.method + " " + route.path, route.access);
+    }
   }
-  VisitOperations(document,
-                  [&](const std::string& name, json::object&) { return routes.contains(name); });
+  return routes;
 }
 
-void CompleteOperations(json::object& document, const ApiFacts& facts) {
-  json::object every = Taken(document, kEveryOperation);
-  const json::object responses_of_all = Member(every, "responses");
-  const json::array parameters_of_all = every.at("parameters").as_array();
-  VisitOperations(document, [&](const std::string& name, json::object& operation) {
-    if (std::ranges::count(facts.open, name) != 0) operation["security"] = json::array();
-    // As a whole each: an answer of its own is not mixed with the shared one.
-    json::object& responses = Member(operation, "responses");
+/// Drops operations without a route. Adds the members that every operation has.
+void CompleteOperations(json::Object& document, const Routes& routes) {
+  json::Object every = Taken(document, kEveryOperation);
+  const json::Object responses_of_all = Member(every, "responses");
+  const json::Array parameters_of_all = every.at("parameters").as_array();
+  VisitOperations(document, [&](const std::string& name, json::Object& operation) {
+    const auto route = routes.find(name);
+    if (route == routes.end()) return false;
+    if (route->second != Access::kClients) operation["security"] = json::Array();
+    // Each shared answer is used as a whole, and never mixed with the operation's own answer of
+    // that status.
+    json::Object& responses = Member(operation, "responses");
     for (const auto& [status, response] : responses_of_all) responses.emplace(status, response);
-    json::value& parameters = operation["parameters"];
-    json::array& own = parameters.is_array() ? parameters.get_array() : parameters.emplace_array();
+    json::Value& parameters = operation["parameters"];
+    json::Array& own = parameters.is_array() ? parameters.get_array() : parameters.emplace_array();
     own.insert(own.end(), parameters_of_all.begin(), parameters_of_all.end());
     return true;
   });
 }
 
-void CompleteResponses(json::object& document) {
-  const json::object every = Taken(document, kEveryResponse);
-  const auto complete = [&every](json::object& responses) {
+void CompleteResponses(json::Object& document) {
+  const json::Object every = Taken(document, kEveryResponse);
+  const auto complete = [&every](json::Object& responses) {
     for (auto& [name, response] : responses) {
-      // What is shared is completed where it stands.
+      // A shared response is completed where it is defined.
       if (!response.as_object().contains("$ref")) Merge(response.get_object(), every);
     }
   };
   complete(Member(Member(document, "components"), "responses"));
-  VisitOperations(document, [&](const std::string&, json::object& operation) {
+  VisitOperations(document, [&](const std::string&, json::Object& operation) {
     complete(Member(operation, "responses"));
     return true;
   });
@@ -141,24 +160,24 @@ FactMap FactsOf(const std::vector<Door>& doors, const ApiFacts& facts) {
   FactMap all;
   for (const Door& door : doors) {
     for (const auto& [name, value] : door.facts) {
-      all[door.name + "." + name] = json::parse(value);
+      all[door.name + "." + name] = Parsed(value);
     }
   }
-  all["server.version"] = json::string(facts.version);
-  json::array security;
+  all["server.version"] = json::Text(facts.version);
+  json::Array security;
   if (facts.needs_token) {
-    security = {json::object{{"bearer", json::array()}}, json::object{{"header", json::array()}}};
+    security = {json::Object{{"bearer", json::Array()}}, json::Object{{"header", json::Array()}}};
   }
   all["server.security"] = std::move(security);
   return all;
 }
 
-std::string TextOf(const json::value& fact) {
-  if (const json::string* text = fact.if_string()) return {text->data(), text->size()};
-  return json::serialize(fact);
+std::string TextOf(const json::Value& fact) {
+  if (const auto* text = fact.if_string()) return std::string(*text);
+  return json::Write(fact);
 }
 
-json::value Filled(std::string_view text, const FactMap& facts) {
+json::Value Filled(std::string_view text, const FactMap& facts) {
   std::string filled;
   while (!text.empty()) {
     const std::size_t open = std::min(text.find('{'), text.size());
@@ -176,36 +195,36 @@ json::value Filled(std::string_view text, const FactMap& facts) {
     if (filled.empty() && text.empty()) return fact->second;
     filled += TextOf(fact->second);
   }
-  return json::string(filled);
+  return json::Value(filled);
 }
 
-void Fill(json::value& value, const FactMap& facts) {
-  if (const json::string* text = value.if_string()) {
-    value = Filled({text->data(), text->size()}, facts);
-  } else if (json::array* array = value.if_array()) {
-    for (json::value& item : *array) Fill(item, facts);
-  } else if (json::object* object = value.if_object()) {
+void Fill(json::Value& value, const FactMap& facts) {
+  if (const auto* text = value.if_string()) {
+    value = Filled(std::string(*text), facts);
+  } else if (json::Array* array = value.if_array()) {
+    for (json::Value& item : *array) Fill(item, facts);
+  } else if (json::Object* object = value.if_object()) {
     for (auto& member : *object) Fill(member.value(), facts);
   }
 }
 
-json::array LanguagesOf(const FactMap& facts) {
+json::Array LanguagesOf(const FactMap& facts) {
   const auto found = facts.find("execute.languages");
-  return found == facts.end() ? json::array() : found->second.as_array();
+  return found == facts.end() ? json::Array() : found->second.as_array();
 }
 
-/// Examples that are of a language are for servers that have it.
-void DropForeignExamples(json::value& value, const json::array& languages) {
-  if (json::array* array = value.if_array()) {
-    for (json::value& item : *array) DropForeignExamples(item, languages);
+/// Removes examples for languages that this server does not have.
+void DropForeignExamples(json::Value& value, const json::Array& languages) {
+  if (json::Array* array = value.if_array()) {
+    for (json::Value& item : *array) DropForeignExamples(item, languages);
   }
-  json::object* object = value.if_object();
+  json::Object* object = value.if_object();
   if (object == nullptr) return;
-  json::object kept;
+  json::Object kept;
   for (auto& member : *object) {
     DropForeignExamples(member.value(), languages);
-    json::object* example = member.value().if_object();
-    const json::value* language = example == nullptr ? nullptr : example->if_contains(kLanguage);
+    json::Object* example = member.value().if_object();
+    const json::Value* language = example == nullptr ? nullptr : example->if_contains(kLanguage);
     if (language != nullptr) {
       if (std::ranges::count(languages, *language) == 0) continue;
       example->erase(kLanguage);
@@ -215,42 +234,21 @@ void DropForeignExamples(json::value& value, const json::array& languages) {
   *object = std::move(kept);
 }
 
-Door OwnDoor(const std::shared_ptr<const std::string>& document) {
-  const Handler answer = [document](const std::shared_ptr<Exchange>& exchange) {
-    Response response;
-    response.body = *document;
-    exchange->Respond(std::move(response));
-  };
-  return {.name = "api",
-          .routes = {{"GET", std::string(kPath), answer}, {"HEAD", std::string(kPath), answer}},
-          .refuse = [](Fault fault, const Request&) { return ExecuteFault(fault); },
-          // The faults of other paths are other doors'.
-          .fault_prefixes = {std::string(kPath)}};
-}
-
 }  // namespace
 
 Result<std::string> DescribeApi(const std::vector<Door>& doors, const ApiFacts& facts) {
-  std::vector<Door> all = doors;
-  all.push_back(OwnDoor(nullptr));
   try {
-    json::object document = WholeDocument();
-    DropWhatHasNoRoute(document, all);
-    CompleteOperations(document, facts);
+    json::Object document = WholeDocument();
+    CompleteOperations(document, RoutesOf(doors));
     CompleteResponses(document);
-    json::value whole = std::move(document);
-    const FactMap values = FactsOf(all, facts);
+    json::Value whole = std::move(document);
+    const FactMap values = FactsOf(doors, facts);
     Fill(whole, values);
     DropForeignExamples(whole, LanguagesOf(values));
-    return json::serialize(whole) + "\n";
+    return json::Write(whole) + "\n";
   } catch (const std::exception& mistake) {
     return Error(ErrorKind::kInvalid, fmt::format("the API document: {}", mistake.what()));
   }
-}
-
-Result<Door> MakeApiDoor(const std::vector<Door>& doors, const ApiFacts& facts) {
-  POLYBOX_ASSIGN_OR_RETURN(std::string document, DescribeApi(doors, facts));
-  return OwnDoor(std::make_shared<const std::string>(std::move(document)));
 }
 
 }  // namespace polybox::http

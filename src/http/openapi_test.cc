@@ -5,43 +5,24 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "http/doors/execute.h"
-#include "http/doors/run.h"
-#include "http/doors/runtime.h"
-#include "http/readiness.h"
-#include "http/testing/fakes.h"
+#include "http/doors/testing/door_table_fixture.h"
 
 namespace polybox::http {
 namespace {
 
 namespace json = boost::json;
 
-struct Started {
-  bool metrics = true;
-  std::size_t max_files = 10;
+class OpenApi : public testing::DoorTableTest {
+ protected:
+  json::value Document(const std::vector<Door>& doors, const ApiFacts& facts = {"1.2.3"}) {
+    const auto text = DescribeApi(doors, facts);
+    EXPECT_TRUE(text.ok()) << text.error().message();
+    return text.ok() ? json::parse(*text) : json::value();
+  }
+  json::value Document() { return Document(Doors()); }
 };
 
-std::vector<Door> DoorsOf(const Started& started, exec::Executor& executor) {
-  LanguageFacts bash;
-  bash.id = "bash";
-  ExecuteOptions execute;
-  execute.languages = {bash};
-  execute.mode = "shell";
-  RunOptions run;
-  run.languages = {bash};
-  run.limits.max_files = started.max_files;
-  if (started.metrics) run.metrics = [] { return std::string(); };
-  return {MakeExecuteDoor(executor, execute, nullptr), MakeRunDoor(executor, run),
-          MakeRuntimeDoor({}), MakeReadyDoor(nullptr)};
-}
-
-json::value Document(const Started& started, const ApiFacts& facts = {.version = "1.2.3"}) {
-  testing::FakeExecutor executor;
-  const auto text = DescribeApi(DoorsOf(started, executor), facts);
-  return text.ok() ? json::parse(*text) : json::value();
-}
-
-/// "GET /download/*" of every operation.
+/// Returns "GET /download/*" and the like for every operation.
 std::set<std::string> OperationsOf(const json::value& document) {
   const std::map<std::string, std::string> methods = {{"get", "GET"},
                                                       {"post", "POST"},
@@ -70,7 +51,7 @@ std::set<std::string> RoutesOf(const std::vector<Door>& doors) {
   return routes;
 }
 
-/// Calls `visit` with each text of the document, keys aside.
+/// Calls `visit` with each string value of the document.
 template <typename Visit>
 void VisitTexts(const json::value& value, const Visit& visit) {
   if (value.is_string()) visit(std::string(value.get_string()));
@@ -82,31 +63,23 @@ void VisitTexts(const json::value& value, const Visit& visit) {
   }
 }
 
-TEST(OpenApi, EveryRouteIsDocumentedAndEverythingDocumentedIsARoute) {
-  testing::FakeExecutor executor;
-  std::vector<Door> doors = DoorsOf({}, executor);
-  auto api = MakeApiDoor(doors, {});
-  ASSERT_TRUE(api.ok()) << api.error().message();
-  doors.push_back(*api);
-  // The files themselves: the document leaves out what has no route.
-  std::set<std::string> documented;
-  for (const EmbeddedFile& file : ApiFiles()) {
-    documented.merge(OperationsOf(json::parse({file.content.data(), file.content.size()})));
-  }
-  EXPECT_EQ(documented, RoutesOf(doors));
-  EXPECT_EQ(OperationsOf(Document({})), RoutesOf(doors));
+TEST_F(OpenApi, EveryRouteOfTheServerIsInItsDocument) {
+  const std::vector<Door> doors = Doors();
+  EXPECT_EQ(OperationsOf(Document(doors)), RoutesOf(doors));
 }
 
-TEST(OpenApi, WhatThisServerDoesNotHaveIsNotInItsDocument) {
-  EXPECT_TRUE(OperationsOf(Document({})).contains("GET /metrics"));
-  const auto operations = OperationsOf(Document({.metrics = false}));
+TEST_F(OpenApi, RoutesThatThisServerDoesNotHaveAreNotInItsDocument) {
+  EXPECT_TRUE(OperationsOf(Document()).contains("GET /metrics"));
+  const auto operations =
+      OperationsOf(Document(Doors([](DoorParts& parts) { parts.settings.metrics = false; })));
   EXPECT_FALSE(operations.contains("GET /metrics"));
   EXPECT_FALSE(operations.contains("OPTIONS /metrics"));
   EXPECT_TRUE(operations.contains("GET /healthz"));
 }
 
-TEST(OpenApi, EveryFactIsThisServersOwn) {
-  const json::value document = Document({.max_files = 7});
+TEST_F(OpenApi, EveryFactIsThisServersOwn) {
+  const json::value document =
+      Document(Doors([](DoorParts& parts) { parts.settings.run_limits.max_files = 7; }));
   EXPECT_EQ(document.at("info").at("version"), "1.2.3");
   const json::value& run = document.at_pointer("/components/schemas/RunRequest/properties");
   EXPECT_EQ(run.at("files").at("maxItems"), 7);
@@ -120,8 +93,8 @@ TEST(OpenApi, EveryFactIsThisServersOwn) {
   });
 }
 
-TEST(OpenApi, ExamplesAreOfLanguagesThatThisServerHas) {
-  const json::value document = Document({});
+TEST_F(OpenApi, ExamplesAreOfLanguagesThatThisServerHas) {
+  const json::value document = Document();
   const char* content = "/paths/~1v1~1run/post/requestBody/content/application~1json/examples";
   const json::object& examples = document.at_pointer(content).as_object();
   EXPECT_TRUE(examples.contains("bash"));
@@ -129,16 +102,16 @@ TEST(OpenApi, ExamplesAreOfLanguagesThatThisServerHas) {
   EXPECT_EQ(json::serialize(document).find("x-language"), std::string::npos);
 }
 
-TEST(OpenApi, TokensAreAskedForWhereTheyAreNeeded) {
-  EXPECT_EQ(Document({}).at("security"), json::array());
-  const json::value document = Document({}, {"1", true, {"GET /health", "HEAD /health"}});
+TEST_F(OpenApi, TokensAreAskedForWhereTheyAreNeeded) {
+  EXPECT_EQ(Document().at("security"), json::array());
+  const json::value document = Document(Doors(), {"1", true});
   EXPECT_EQ(document.at("security").as_array().size(), 2);
   EXPECT_EQ(document.at_pointer("/paths/~1health/get/security"), json::array());
   EXPECT_FALSE(document.at_pointer("/paths/~1execute/post").as_object().contains("security"));
 }
 
-TEST(OpenApi, WhatHoldsForEveryOperationIsInEach) {
-  const json::value document = Document({});
+TEST_F(OpenApi, PartsCommonToAllOperationsAreInEach) {
+  const json::value document = Document();
   EXPECT_FALSE(document.as_object().contains("x-every-operation"));
   EXPECT_FALSE(document.as_object().contains("x-every-response"));
   const json::value& execute = document.at_pointer("/paths/~1execute/post");
@@ -153,8 +126,8 @@ TEST(OpenApi, WhatHoldsForEveryOperationIsInEach) {
                   .contains("X-Request-ID"));
 }
 
-TEST(OpenApi, EveryReferenceLeadsSomewhere) {
-  const json::value document = Document({});
+TEST_F(OpenApi, EveryReferenceLeadsSomewhere) {
+  const json::value document = Document();
   int count = 0;
   VisitTexts(document, [&](const std::string& text) {
     if (!text.starts_with("#/")) return;
@@ -164,23 +137,20 @@ TEST(OpenApi, EveryReferenceLeadsSomewhere) {
   EXPECT_GT(count, 50);
 }
 
-TEST(OpenApi, AServerWithoutDoorsHasADocumentToo) {
+TEST_F(OpenApi, AServerWithoutDoorsHasADocumentToo) {
   const auto text = DescribeApi({}, {.version = "1"});
   ASSERT_TRUE(text.ok()) << text.error().message();
-  EXPECT_EQ(OperationsOf(json::parse(*text)),
-            (std::set<std::string>{"GET /openapi.json", "HEAD /openapi.json"}));
+  EXPECT_EQ(OperationsOf(json::parse(*text)), std::set<std::string>());
 }
 
-TEST(OpenApi, TheDoorServesTheDocument) {
-  testing::FakeExecutor executor;
-  const std::vector<Door> doors = DoorsOf({}, executor);
-  const auto door = MakeApiDoor(doors, {.version = "1"});
-  ASSERT_TRUE(door.ok());
-  const auto exchange = testing::Send(*door, testing::Get("/openapi.json"));
+TEST_F(OpenApi, TheDoorServesTheDocument) {
+  const std::vector<Door> doors = Doors([](DoorParts& parts) { parts.needs_token = true; });
+  const Door& door = doors.back();
+  const auto exchange = testing::Send(door, testing::Get("/openapi.json"));
   EXPECT_EQ(exchange->response.status, 200);
   EXPECT_EQ(exchange->response.content_type, "application/json");
-  EXPECT_EQ(exchange->response.body, *DescribeApi(doors, {.version = "1"}));
-  EXPECT_EQ(door->refuse(Fault::kMethodNotAllowed, {}).status, 405);
+  EXPECT_EQ(exchange->response.body, *DescribeApi(doors, {"1.2.3", true}));
+  EXPECT_EQ(door.refuse(Fault::kMethodNotAllowed, {}).status, 405);
 }
 
 }  // namespace

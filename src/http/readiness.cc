@@ -1,69 +1,51 @@
 #include "http/readiness.h"
 
-#include <filesystem>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/statvfs.h>
-
-#include "http/head.h"
+#include "sys/disk_space.h"
 
 namespace polybox::http {
-namespace {
 
-/// What is not there yet will be made on the disk of the directory above it.
-std::string NearestExisting(const std::string& directory) {
-  std::filesystem::path path(directory);
-  std::error_code error;
-  while (!std::filesystem::exists(path, error) && path.has_relative_path()) {
-    path = path.parent_path();
+std::string WithoutPaths(std::string_view text) {
+  std::string plain;
+  bool in_path = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = text[i] == '/' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '(');
+    if (begins) plain += "a path";
+    const bool ends = text[i] == ' ' || text[i] == ')' || text[i] == ':' || text[i] == ',';
+    in_path = (in_path || begins) && !ends;
+    if (!in_path) plain += text[i];
   }
-  return path.empty() ? "." : path.string();
+  return plain;
 }
 
-Response Answer(const Readiness& readiness) {
-  const std::vector<std::string> obstacles = readiness.Obstacles();
-  Response response;
-  response.status = obstacles.empty() ? 200 : 503;
-  // The sentences are our own: they hold nothing that JSON would have to escape.
-  response.body = obstacles.empty()
-                      ? "{\"status\":\"ready\"}\n"
-                      : fmt::format("{{\"status\":\"not ready\",\"reasons\":[\"{}\"]}}\n",
-                                    fmt::join(obstacles, "\",\""));
-  return response;
+void Readiness::SetTrial(const Status& trial) {
+  const std::lock_guard lock(mutex_);
+  trial_failure_ = trial.ok() ? "" : "no program can run: " + WithoutPaths(trial.error().message());
 }
 
-}  // namespace
-
-std::vector<std::string> Readiness::Obstacles() const {
-  std::vector<std::string> obstacles;
-  if (draining_) obstacles.emplace_back("the server is about to end");
-  struct statvfs disk{};
-  if (options_.cache_dir.empty()) return obstacles;
-  if (::statvfs(NearestExisting(options_.cache_dir).c_str(), &disk) != 0) {
-    obstacles.emplace_back("the cache directory cannot be looked at");
-    return obstacles;
-  }
-  if (Bytes(std::uint64_t{disk.f_bavail} * disk.f_frsize) < options_.least_free) {
-    obstacles.emplace_back("the disk of the cache is full");
-  }
-  // Some file systems do not count inodes: then both are 0.
-  if (disk.f_files > 0 && disk.f_favail == 0) {
-    obstacles.emplace_back("the disk of the cache has no inodes left");
-  }
-  return obstacles;
+bool Readiness::AwaitQuestion(const std::stop_token& stop, Pauses pauses) const {
+  std::unique_lock lock(mutex_);
+  const auto begin = std::chrono::steady_clock::now();
+  asked_.wait_until(lock, stop, begin + pauses.shortest, [] { return false; });
+  asked_.wait_until(lock, stop, begin + pauses.longest, [&] { return question_; });
+  if (stop.stop_requested()) return false;
+  question_ = false;
+  return true;
 }
 
-Door MakeReadyDoor(std::shared_ptr<const Readiness> readiness) {
-  const Handler answer = [readiness =
-                              std::move(readiness)](const std::shared_ptr<Exchange>& exchange) {
-    exchange->Respond(Answer(*readiness));
-  };
-  return {.name = "ready",
-          .routes = {{"GET", "/readyz", answer}, {"HEAD", "/readyz", answer}},
-          .refuse = nullptr,
-          // The faults of other paths are other doors'.
-          .fault_prefixes = {"/readyz"}};
+Condition Readiness::Look() const {
+  Condition condition;
+  if (draining_) condition.obstacles.emplace_back("the server is about to end");
+  {
+    const std::lock_guard lock(mutex_);
+    question_ = true;
+    if (!trial_failure_.empty()) condition.obstacles.push_back(trial_failure_);
+  }
+  asked_.notify_all();
+  // Programs also run without a cache.
+  if (options_.cache_dir.empty()) return condition;
+  const std::string wrong = sys::WrongWithDisk(options_.cache_dir, options_.least_free);
+  if (!wrong.empty()) condition.remarks.push_back("the disk of the cache " + wrong);
+  return condition;
 }
 
 }  // namespace polybox::http

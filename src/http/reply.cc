@@ -4,11 +4,12 @@
 
 namespace polybox::http {
 
+// The caller holds mutex_.
 void Reply::Wake() {
   if (wake_) wake_();
 }
 
-/// The answer is complete; what the door holds on to for the case of a disconnect is let go.
+/// Marks the answer as complete and wakes the connection. The caller holds mutex_.
 void Reply::Finish() {
   state_ = State::kComplete;
   news_.complete = true;
@@ -16,7 +17,7 @@ void Reply::Finish() {
 }
 
 void Reply::Respond(Response response) {
-  std::function<void()> unneeded;  // destroyed without the lock: it may hold the exchange
+  std::function<void()> unneeded;  // destroyed after the lock is released: it may hold the exchange
   const std::lock_guard lock(mutex_);
   if (state_ != State::kOpen) return;
   unneeded.swap(gone_);
@@ -36,7 +37,8 @@ void Reply::Begin(Response head) {
 void Reply::Write(std::string_view part) {
   const std::lock_guard lock(mutex_);
   if (state_ != State::kInParts || part.empty()) return;
-  // Waiting for a slow client would hold a thread of the engine, so the client is let go instead.
+  // Waiting for a slow client would block a thread of the engine, so the client is disconnected
+  // instead.
   if (news_.part.size() + part.size() > most_waiting_) {
     news_.overflowed = true;
   } else {
@@ -65,6 +67,16 @@ void Reply::OnDisconnect(std::function<void()> gone) {
   gone();
 }
 
+void Reply::Note(RunNote note) {
+  const std::lock_guard lock(mutex_);
+  note_ = std::move(note);
+}
+
+RunNote Reply::note() {
+  const std::lock_guard lock(mutex_);
+  return note_;
+}
+
 void Reply::Abandon() {
   const std::lock_guard lock(mutex_);
   if (state_ != State::kOpen && state_ != State::kInParts) return;
@@ -75,7 +87,7 @@ void Reply::Abandon() {
 Reply::News Reply::Take() {
   const std::lock_guard lock(mutex_);
   News taken = std::exchange(news_, News{});
-  // These stay true.
+  // These flags stay true once set.
   news_.in_parts = taken.in_parts;
   news_.complete = taken.complete;
   news_.abandoned = taken.abandoned;

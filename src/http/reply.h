@@ -1,6 +1,6 @@
-// The answer to one request on its way from a door, which may give it on any thread and at any
-// time, to the connection, which may be gone by then. Knows no socket: it wakes the connection by a
-// function that the connection takes back before it ends.
+// Carries the answer to one request from a door to the connection. The door may answer on any
+// thread and at any time, even after the connection has ended. A Reply has no socket: it calls a
+// function to wake the connection, which takes that function back before it ends.
 #pragma once
 
 #include <functional>
@@ -15,39 +15,42 @@ namespace polybox::http {
 
 class Reply {
  public:
-  /// What has come in since the last look.
+  /// What the door has added since the last Take().
   struct News {
-    /// The head of the answer, once.
+    /// The head of the answer; set in only one News.
     std::optional<Response> head;
-    /// The head is that of a body that comes in parts.
+    /// The body comes in parts.
     bool in_parts = false;
     std::string part;
-    /// Nothing more will come.
+    /// The answer is complete.
     bool complete = false;
-    /// The door let go of the exchange without a complete answer.
+    /// The door released the exchange without a complete answer.
     bool abandoned = false;
-    /// More parts are waiting than we hold for a client that does not read them.
+    /// More bytes are waiting than the server keeps for a client that does not read them.
     bool overflowed = false;
   };
 
-  /// `wake` is called with a lock held: it must only post. `most_waiting` bounds the bytes of parts
-  /// that the connection has not taken yet.
+  /// `wake` is called while mutex_ is held, so it must only post to another thread. `most_waiting`
+  /// is the largest number of bytes of parts that the connection has not taken yet.
   Reply(std::function<void()> wake, std::size_t most_waiting)
       : wake_(std::move(wake)), most_waiting_(most_waiting) {}
 
-  // The door's side: any thread, and harmless after the end of the connection.
+  // For the door. Any thread may call these functions, also after the end of the connection.
   void Respond(Response response);
   void Begin(Response head);
   void Write(std::string_view part);
   void End();
   void OnDisconnect(std::function<void()> gone);
+  void Note(RunNote note);
   void Abandon();
 
-  // The connection's side.
+  // For the connection. Take() returns and clears what the door has added.
   News Take();
-  /// The client has gone: tells the door, unless the answer is complete.
+  /// The last note of the door.
+  RunNote note();
+  /// Tells the door that the client has gone, unless the answer is complete.
   void Disconnect();
-  /// After this `wake` is not called any more.
+  /// After this call `wake` is never called again.
   void Detach();
 
  private:
@@ -56,11 +59,13 @@ class Reply {
   void Wake();
   void Finish();
 
+  // Guards all members below.
   std::mutex mutex_;
   std::function<void()> wake_;
   std::size_t most_waiting_;
   State state_ = State::kOpen;
   News news_;
+  RunNote note_;
   std::function<void()> gone_;
 };
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "http/head.h"
+#include "http/sites.h"
 
 namespace polybox::http {
 namespace {
 
-/// How much of `path` the route's own path says; 0 when it is another one.
+/// Returns how specific a matching pattern is; 0 when it does not match `path`.
 std::size_t Weight(std::string_view pattern, std::string_view path) {
   if (pattern == path) return pattern.size() + 2;  // more than any pattern with a star
   if (!pattern.ends_with("/*")) return 0;
@@ -27,6 +28,11 @@ int StatusOf(Fault fault) {
       return 503;
     case Fault::kUnauthorized:
       return 401;
+    case Fault::kForeignHost:
+    case Fault::kForeignOrigin:
+      return 403;
+    case Fault::kDraining:
+      return 503;
     case Fault::kInternal:
       return 500;
   }
@@ -68,9 +74,12 @@ Match Router::Find(std::string_view method, std::string_view path) const& {
       if (Weight(route.path, path) != heaviest) continue;
       if (match.door == nullptr) match.door = &door;
       if (std::ranges::count(methods, route.method) == 0) methods.push_back(route.method);
-      if (route.method != method || match.route != nullptr) continue;
+      if (match.route != nullptr) continue;
+      if (route.method == "GET" && method == "HEAD") match.access = route.access;
+      if (route.method != method) continue;
       match.door = &door;
       match.route = &route;
+      match.access = route.access;
     }
   }
   for (const std::string_view known : methods) {
@@ -80,16 +89,43 @@ Match Router::Find(std::string_view method, std::string_view path) const& {
   return match;
 }
 
+std::string_view FaultName(Fault fault) {
+  switch (fault) {
+    case Fault::kNotFound:
+      return "not_found";
+    case Fault::kMethodNotAllowed:
+      return "method_not_allowed";
+    case Fault::kBodyTooLarge:
+      return "body_too_large";
+    case Fault::kOverloaded:
+      return "overloaded";
+    case Fault::kUnauthorized:
+      return "unauthorized";
+    case Fault::kForeignHost:
+      return "foreign_host";
+    case Fault::kForeignOrigin:
+      return "foreign_origin";
+    case Fault::kDraining:
+      return "draining";
+    case Fault::kInternal:
+      return "failed";
+  }
+  return "failed";
+}
+
 Response Refuse(const Match& match, Fault fault, const Request& request) {
   Response response;
   if (match.door != nullptr && match.door->refuse != nullptr) {
     response = match.door->refuse(fault, request);
   } else {
-    response = PlainResponse(StatusOf(fault));
+    const bool foreign = fault == Fault::kForeignHost || fault == Fault::kForeignOrigin;
+    response = PlainResponse(StatusOf(fault), foreign ? SiteComplaint(fault, request) : "");
   }
   if (fault == Fault::kMethodNotAllowed) AddIfMissing(response.headers, "Allow", match.allow);
-  // Bodies come and go within seconds.
-  if (fault == Fault::kOverloaded) AddIfMissing(response.headers, "Retry-After", "1");
+  // Body memory is free again within seconds, and another server may take over at once.
+  if (fault == Fault::kOverloaded || fault == Fault::kDraining) {
+    AddIfMissing(response.headers, "Retry-After", "1");
+  }
   if (fault == Fault::kUnauthorized) AddIfMissing(response.headers, "WWW-Authenticate", "Bearer");
   return response;
 }

@@ -1,6 +1,5 @@
 #include "http/serve.h"
 
-#include <algorithm>
 #include <csignal>
 #include <poll.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <sys/signalfd.h>
 
 #include "http/address.h"
-#include "http/openapi.h"
 
 namespace polybox::http {
 namespace {
@@ -17,34 +15,26 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Probes come every second: they are counted, and logged only for those who look closely.
-bool IsProbe(const Served& served) {
-  constexpr std::string_view kProbes[] = {"/health", "/healthz", "/readyz", "/metrics", "/"};
-  return served.status < 400 && std::ranges::count(kProbes, served.route) != 0;
-}
-
-/// A request line of the log: what was asked and how it went, never what was sent.
+/// Logs the request line and the result, but never the body that the client sent.
 void LogServed(const log::Logger& log, const Served& served) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(served.time);
   const log::Logger line = log.With({{"id", served.id},
                                      {"method", served.method},
                                      {"path", served.path},
                                      {"status", served.status},
+                                     {"language", served.language},
+                                     {"outcome", served.outcome},
                                      {"bytes_in", served.bytes_in},
                                      {"bytes_out", served.bytes_out},
                                      {"us", us.count()},
                                      {"client", served.client},
                                      {"door", served.door}});
-  IsProbe(served) ? line.Debug("request") : line.Info("request");
+  served.log_level == log::Level::kDebug ? line.Debug("request") : line.Info("request");
 }
 
-Result<ServerOptions> Complete(const ServeParts& parts, const log::Logger& log) {
+/// Adds the observer, which counts and logs each request.
+ServerOptions Observed(const ServeParts& parts, const log::Logger& log) {
   ServerOptions options = parts.server;
-  options.open = OpenRequests();
-  options.doors.push_back(MakeReadyDoor(parts.readiness));
-  const ApiFacts facts{parts.version, !options.tokens.empty(), options.open};
-  POLYBOX_ASSIGN_OR_RETURN(Door api, MakeApiDoor(options.doors, facts));
-  options.doors.push_back(std::move(api));
   options.observe = [&metrics = parts.metrics, log](const Served& served) {
     metrics.RequestAnswered({.door = std::string(served.door),
                              .route = std::string(served.route),
@@ -55,24 +45,26 @@ Result<ServerOptions> Complete(const ServeParts& parts, const log::Logger& log) 
   return options;
 }
 
-Result<std::vector<std::string>> ListenEverywhere(Server& server, const Places& places) {
+Result<std::vector<std::string>> ListenEverywhere(Server& server, const ListenAddresses& listen) {
   std::vector<std::string> addresses;
-  POLYBOX_ASSIGN_OR_RETURN(std::string main, server.Listen(places.listen));
-  POLYBOX_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(main));
+  POLYBOX_ASSIGN_OR_RETURN(std::string main, server.Listen(listen.tcp));
+  POLYBOX_ASSIGN_OR_RETURN(const net::HostPortText parts, SplitAddress(main));
   addresses.push_back(std::move(main));
-  if (places.runtime_port != 0) {
-    const std::string second = JoinAddress({parts.host, std::to_string(places.runtime_port)});
+  if (listen.runtime_port != 0) {
+    const std::string second =
+        net::JoinHostPort(parts.host, static_cast<std::uint16_t>(listen.runtime_port));
     POLYBOX_ASSIGN_OR_RETURN(std::string runtime, server.Listen(second));
     addresses.push_back(std::move(runtime));
   }
-  if (!places.unix_socket.empty()) {
-    POLYBOX_RETURN_IF_ERROR(server.ListenUnix(places.unix_socket));
-    addresses.push_back(places.unix_socket);
+  if (!listen.unix_socket.empty()) {
+    POLYBOX_RETURN_IF_ERROR(server.ListenUnix(listen.unix_socket));
+    addresses.push_back(listen.unix_socket);
   }
   return addresses;
 }
 
-/// Waits at most `time` (below 0: for ever) for a signal; its name, "" when none came.
+/// Waits for a signal for at most `time_ms` (below 0: without limit). Returns its name, "" when
+/// none arrived.
 std::string AwaitSignal(int signals, int time_ms) {
   pollfd waiting{signals, POLLIN, 0};
   int ready = 0;
@@ -84,7 +76,7 @@ std::string AwaitSignal(int signals, int time_ms) {
   return info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM";
 }
 
-/// A further signal ends the process whatever state it is in.
+/// Unblocks the signals, so that a further signal ends the process in any state.
 void LetSignalsKill() {
   sigset_t set;
   sigemptyset(&set);
@@ -97,23 +89,23 @@ class Draining {
  public:
   Draining(const ServeParts& parts, Server& server) : parts_(parts), server_(server) {}
 
-  Ended Run() {
+  ServeEnd Run() {
     parts_.readiness->Drain();
     server_.Drain();
     parts_.executor.Drain();
     const auto deadline = std::chrono::steady_clock::now() + parts_.drain_time;
-    Ended ended = Ended::kCancelled;
+    ServeEnd ended = ServeEnd::kCancelled;
     do {
-      if (IsIdle()) return Ended::kDrained;
+      if (IsIdle()) return ServeEnd::kDrained;
       if (!AwaitSignal(parts_.signals, 0).empty()) {
-        ended = Ended::kInterrupted;
+        ended = ServeEnd::kInterrupted;
         break;
       }
     } while (std::chrono::steady_clock::now() < deadline);
-    if (ended == Ended::kInterrupted) LetSignalsKill();
+    if (ended == ServeEnd::kInterrupted) LetSignalsKill();
     parts_.executor.CancelAll();
-    // Those who wait are told before their connections end.
-    if (ended == Ended::kCancelled && parts_.executor.AwaitIdle(seconds(2))) {
+    // Waiting clients get their answers before their connections are closed.
+    if (ended == ServeEnd::kCancelled && parts_.executor.AwaitIdle(seconds(2))) {
       server_.AwaitIdle(seconds(1));
     }
     return ended;
@@ -128,13 +120,13 @@ class Draining {
   Server& server_;
 };
 
-std::string_view NameOf(Ended ended) {
+std::string_view NameOf(ServeEnd ended) {
   switch (ended) {
-    case Ended::kDrained:
+    case ServeEnd::kDrained:
       return "everything has finished";
-    case Ended::kCancelled:
+    case ServeEnd::kCancelled:
       return "what still ran was cancelled";
-    case Ended::kInterrupted:
+    case ServeEnd::kInterrupted:
       return "a second signal came";
   }
   return "";
@@ -142,28 +134,19 @@ std::string_view NameOf(Ended ended) {
 
 }  // namespace
 
-std::vector<std::string> OpenRequests() {
-  std::vector<std::string> requests;
-  for (const char* path : {"/health", "/healthz", "/readyz", "/"}) {
-    for (const char* method : {"GET", "HEAD"})
-      requests.push_back(fmt::format("{} {}", method, path));
-  }
-  return requests;
-}
-
-Result<bool> IsOpenToAll(const Places& places, const Tokens& tokens) {
+Result<bool> IsOpenToAll(const ListenAddresses& listen, const Tokens& tokens) {
   POLYBOX_ASSIGN_OR_RETURN(const bool loopback,
-                           IsLoopback(places.listen).In("listen on " + places.listen));
+                           IsLoopback(listen.tcp).In("listen on " + listen.tcp));
   return !loopback && tokens.empty();
 }
 
-Status CheckExposure(const Places& places, const Tokens& tokens) {
-  POLYBOX_ASSIGN_OR_RETURN(const bool open, IsOpenToAll(places, tokens));
-  if (!open || places.insecure) return {};
+Status CheckExposure(const ListenAddresses& listen, const Tokens& tokens) {
+  POLYBOX_ASSIGN_OR_RETURN(const bool open, IsOpenToAll(listen, tokens));
+  if (!open || listen.insecure) return {};
   return Error(ErrorKind::kInvalid,
                fmt::format("refusing to listen on {}: other machines reach it, and whoever reaches "
                            "it can run programs here",
-                           places.listen))
+                           listen.tcp))
       .WithFix(
           "give --token-file FILE (for example: (umask 077; head -c 32 /dev/urandom | base64 > "
           "FILE)), listen "
@@ -181,23 +164,22 @@ Result<UniqueFd> StopSignals() {
   return signals;
 }
 
-Result<Ended> Serve(ServeParts parts, const log::Logger& log) {
-  POLYBOX_RETURN_IF_ERROR(CheckExposure(parts.places, parts.server.tokens));
-  POLYBOX_ASSIGN_OR_RETURN(const bool open, IsOpenToAll(parts.places, parts.server.tokens));
-  POLYBOX_ASSIGN_OR_RETURN(ServerOptions options, Complete(parts, log));
-  Server server(std::move(options), log);
+Result<ServeEnd> Serve(ServeParts parts, const log::Logger& log) {
+  POLYBOX_RETURN_IF_ERROR(CheckExposure(parts.listen, parts.server.tokens));
+  POLYBOX_ASSIGN_OR_RETURN(const bool open, IsOpenToAll(parts.listen, parts.server.tokens));
+  Server server(Observed(parts, log), log);
   POLYBOX_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                           ListenEverywhere(server, parts.places));
+                           ListenEverywhere(server, parts.listen));
   server.Start();
   for (const std::string& address : addresses) log.Info("listening", {{"address", address}});
   if (open) {
-    log.Warn("no token is asked for: whoever reaches this address can run programs here",
+    log.Warn("no token is asked for: anyone who reaches this address can run programs here",
              {{"address", addresses[0]}});
   }
   if (parts.started) parts.started(addresses);
   const std::string signal = AwaitSignal(parts.signals, -1);
   log.Info("ending", {{"signal", signal}, {"connections", server.connections()}});
-  const Ended ended = Draining(parts, server).Run();
+  const ServeEnd ended = Draining(parts, server).Run();
   log.Info("ended", {{"because", NameOf(ended)}});
   return ended;
 }

@@ -1,5 +1,5 @@
-// The life of a server: it listens, answers until it is told to end, and then lets what runs
-// finish.
+// Runs a server from start to end: it listens, answers until a signal tells it to end, and then
+// lets running requests finish.
 #pragma once
 
 #include <functional>
@@ -17,56 +17,53 @@
 
 namespace polybox::http {
 
-/// Where to listen.
-struct Places {
+/// The addresses on which the server listens.
+struct ListenAddresses {
   /// "HOST:PORT".
-  std::string listen;
-  /// On the same host; 0 for none.
+  std::string tcp;
+  /// A second port on the same host; 0 for none.
   std::int64_t runtime_port = 0;
-  /// "" for none.
+  /// The path of a Unix socket; "" for none.
   std::string unix_socket;
-  /// Allows an address that other machines reach without a token.
+  /// Allows an address that other machines can reach although no token is needed.
   bool insecure = false;
 };
 
 struct ServeParts {
-  /// With the doors; those of /readyz and /openapi.json, the observer and the paths that need no
-  /// token are added.
+  /// Contains the doors. Serve() adds the observer.
   ServerOptions server;
-  /// Ours, as the API document names it.
-  std::string version = {};
-  Places places;
-  /// Must outlive the call.
+  ListenAddresses listen;
+  /// The executor must outlive the call of Serve().
   exec::Executor& executor;
   obs::Metrics& metrics;
   std::shared_ptr<Readiness> readiness;
-  /// How long what runs may go on once the server is told to end.
+  /// How long running requests may continue after the signal to end.
   Duration drain_time = std::chrono::seconds(10);
-  /// Borrowed; readable when a signal to end has come: see StopSignals.
+  /// A descriptor of StopSignals() (borrowed). It becomes readable when a signal to end has
+  /// arrived.
   int signals = -1;
-  /// Called with the addresses as they are once all of them listen; may be null.
+  /// Called with the actual addresses once the server listens on all of them; may be null.
   std::function<void(const std::vector<std::string>&)> started;
 };
 
-enum class Ended {
-  kDrained,      ///< Everything that ran has finished.
-  kCancelled,    ///< The time was up; what still ran was ended.
-  kInterrupted,  ///< A second signal came.
+enum class ServeEnd {
+  kDrained,      ///< All requests finished.
+  kCancelled,    ///< The drain time passed, and the remaining requests were cancelled.
+  kInterrupted,  ///< A second signal arrived.
 };
 
-/// Returns when the server has ended. An error when it could not start, with a fix.
-Result<Ended> Serve(ServeParts parts, const log::Logger& log);
+/// Listens, answers requests and returns when the server has ended. The error says why the server
+/// could not start, and how to fix that.
+Result<ServeEnd> Serve(ServeParts parts, const log::Logger& log);
 
-/// A descriptor that SIGTERM and SIGINT can be read from. Blocks them for this thread and those
-/// that it starts, so it must be called before any thread is.
+/// Returns a descriptor from which SIGTERM and SIGINT can be read. Blocks these signals for the
+/// calling thread and the threads that it starts. Therefore call this before any other thread
+/// exists.
 Result<UniqueFd> StopSignals();
 
-/// What probes ask, which needs no token: "GET /health".
-std::vector<std::string> OpenRequests();
-
-/// Whether other machines reach the address and nobody has to bring a token.
-Result<bool> IsOpenToAll(const Places& places, const Tokens& tokens);
-/// Refuses such an address unless that is wanted.
-Status CheckExposure(const Places& places, const Tokens& tokens);
+/// Returns whether other machines can reach the address and no token is needed.
+Result<bool> IsOpenToAll(const ListenAddresses& listen, const Tokens& tokens);
+/// Returns an error for such an address, unless the operator allows it with `insecure`.
+Status CheckExposure(const ListenAddresses& listen, const Tokens& tokens);
 
 }  // namespace polybox::http

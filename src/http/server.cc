@@ -28,11 +28,22 @@ namespace {
 namespace asio = boost::asio;
 using asio::generic::stream_protocol;
 using Acceptor = asio::basic_socket_acceptor<stream_protocol, Strand>;
+
+struct Listener {
+  Acceptor acceptor;
+  /// The listener has a loopback address.
+  bool on_loopback = false;
+};
 using ErrorCode = boost::system::error_code;
 using std::chrono::steady_clock;
 
 // The kernel's own bound (net.core.somaxconn) is usually lower.
 constexpr int kBacklog = 4096;
+
+// A server that drains, or has too many connections, closes a connection after this time without a
+// request. The request of a client that has just connected may be on its way; closing at once would
+// reset the connection without an answer.
+constexpr std::chrono::milliseconds kQuietTime(250);
 
 Error ListenError(const std::string& address, const ErrorCode& error) {
   Error failure = Error::FromErrno("listen on " + address, error.value());
@@ -54,7 +65,7 @@ Error ListenError(const std::string& address, const ErrorCode& error) {
   }
 }
 
-/// What a peer is called that brings no token.
+/// Returns the name of a peer that sends no token.
 std::string ClientName(const Socket& socket) {
   ErrorCode error;
   const stream_protocol::endpoint peer = socket.remote_endpoint(error);
@@ -73,14 +84,19 @@ std::string ClientName(const Socket& socket) {
   return asio::ip::make_address_v4(asio::ip::v4_mapped, name).to_string();
 }
 
-/// For a peer that vanishes without a word, and answers that do not wait for more.
+bool IsLoopback(const asio::ip::address& address) {
+  if (address.is_v4() || !address.to_v6().is_v4_mapped()) return address.is_loopback();
+  return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
+}
+
+/// Sets keep-alive, to notice a peer that vanished, and turns off the delay of small answers.
 void Tune(Socket& socket) {
   ErrorCode ignored;
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
-/// Whether a socket is there that nobody listens on any more.
+/// Returns whether `path` is a socket on which no process listens.
 bool IsStale(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
@@ -106,7 +122,7 @@ class Server::Impl {
   }
 
   Result<std::string> Listen(const std::string& address) {
-    POLYBOX_ASSIGN_OR_RETURN(const HostPort parts, SplitAddress(address));
+    POLYBOX_ASSIGN_OR_RETURN(const net::HostPortText parts, SplitAddress(address));
     asio::ip::tcp::resolver resolver(accepting_.io);
     ErrorCode error;
     const auto found =
@@ -123,8 +139,8 @@ class Server::Impl {
       const auto local = acceptor.local_endpoint();
       std::copy_n(static_cast<const char*>(static_cast<const void*>(local.data())), local.size(),
                   static_cast<char*>(static_cast<void*>(bound.data())));
-      acceptors_.push_back(std::move(acceptor));
-      return JoinAddress({parts.host, std::to_string(bound.port())});
+      listeners_.push_back({std::move(acceptor), IsLoopback(bound.address())});
+      return net::JoinHostPort(parts.host, bound.port());
     }
     return ListenError(address, error);
   }
@@ -137,15 +153,16 @@ class Server::Impl {
     Acceptor acceptor = MakeAcceptor();
     const ErrorCode error = Open(acceptor, asio::local::stream_protocol::endpoint(path), false);
     if (error) return ListenError(path, error);
-    acceptors_.push_back(std::move(acceptor));
+    listeners_.push_back({std::move(acceptor)});
     unix_path_ = path;
     return {};
   }
 
   void Start() {
-    for (Acceptor& acceptor : acceptors_) {
+    for (Listener& listener : listeners_) {
       asio::co_spawn(
-          acceptor.get_executor(), [this, &acceptor] { return Accept(acceptor); }, asio::detached);
+          listener.acceptor.get_executor(), [this, &listener] { return Accept(listener); },
+          asio::detached);
     }
     for (Loop& loop : loops_) threads_.emplace_back([this, &loop] { Work(loop); });
     threads_.emplace_back([this] { Work(accepting_); });
@@ -153,32 +170,34 @@ class Server::Impl {
 
   void Drain() {
     shared_.draining = true;
-    for (Acceptor& acceptor : acceptors_) {
-      asio::post(acceptor.get_executor(), [&acceptor] {
-        ErrorCode ignored;
-        acceptor.close(ignored);
-      });
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& connection : connections_) connection->Drain();
     }
-    const std::lock_guard lock(mutex_);
-    for (const auto& connection : connections_) connection->CloseIfIdle();
-    room_.notify_all();
+    CloseQuiet();
   }
 
   bool AwaitIdle(Duration time) {
+    CloseQuiet();
     std::unique_lock lock(mutex_);
-    return room_.wait_for(lock, time, [this] { return connections_.empty(); });
+    return room_.wait_for(lock, time, [this] {
+      return std::ranges::none_of(connections_,
+                                  [](const auto& connection) { return IsBusy(*connection); });
+    });
   }
 
   void Stop() {
     if (stopped_) return;
     stopped_ = true;
     Drain();
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& connection : connections_) connection->Abort();
+    StopAccepting();
+    std::unique_lock lock(mutex_);
+    for (const auto& connection : connections_) connection->Abort();
+    // A connection ends as soon as its door has returned.
+    if (!threads_.empty()) {
+      room_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
     }
-    // Each ends as soon as its door has returned.
-    if (!threads_.empty()) AwaitIdle(std::chrono::seconds(5));
+    lock.unlock();
     shared_.large.join();
     for (Loop& loop : loops_) loop.io.stop();
     accepting_.io.stop();
@@ -194,12 +213,33 @@ class Server::Impl {
  private:
   using Connections = std::list<std::shared_ptr<Connection>>;
 
-  /// What one thread waits for. Each has its own, and a connection stays with one of them: threads
-  /// that share one hand every step of a connection to each other.
+  /// The event loop of one thread. A connection always stays in one loop: threads that share a loop
+  /// would pass every step of a connection to each other.
   struct Loop {
     asio::io_context io{1};
     asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   };
+
+  /// Returns whether the connection serves a request or may be about to receive one.
+  static bool IsBusy(const Connection& connection) {
+    return connection.IdleSince() > steady_clock::now() - kQuietTime;
+  }
+
+  /// Closes the connections that have been idle for kQuietTime.
+  void CloseQuiet() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& connection : connections_) connection->CloseIfIdle(kQuietTime);
+  }
+
+  void StopAccepting() {
+    shared_.stopping = true;
+    for (Listener& listener : listeners_) {
+      asio::post(listener.acceptor.get_executor(), [&listener] {
+        ErrorCode ignored;
+        listener.acceptor.close(ignored);
+      });
+    }
+  }
 
   Acceptor MakeAcceptor() { return Acceptor(asio::make_strand(accepting_.io)); }
 
@@ -214,9 +254,9 @@ class Server::Impl {
     acceptor.open(endpoint.protocol(), error);
     if (error) return error;
     acceptor.set_option(asio::socket_base::reuse_address(true), ignored);
-    // [::] is for both families.
+    // An IPv6 listener, such as [::], also accepts IPv4.
     if (v6) acceptor.set_option(asio::ip::v6_only(false), ignored);
-    // A Unix socket gets this mode when it is bound; others have none.
+    // A Unix socket gets this mode when it is bound. The mode has no effect on other sockets.
     if (::fchmod(acceptor.native_handle(), S_IRUSR | S_IWUSR) != 0) {
       return {errno, boost::system::system_category()};
     }
@@ -225,41 +265,46 @@ class Server::Impl {
     return error;
   }
 
+  /// The body of a thread. An exception of one handler must not end the other connections of the
+  /// loop.
   void Work(Loop& loop) {
     while (true) {
       try {
         loop.io.run();
         return;
       } catch (const std::exception& failure) {
-        shared_.log.Error("a thread of the server goes on after an exception",
+        shared_.log.Error("a server thread continues after an exception",
                           {{"what", failure.what()}});
       }
     }
   }
 
-  asio::awaitable<void, Strand> Accept(Acceptor& acceptor) {
+  asio::awaitable<void, Strand> Accept(Listener& listener) {
+    Acceptor& acceptor = listener.acceptor;
     asio::basic_waitable_timer<steady_clock, asio::wait_traits<steady_clock>, Strand> pause(
         acceptor.get_executor());
-    while (!shared_.draining) {
+    while (!shared_.stopping) {
       ErrorCode error;
       auto token = asio::redirect_error(asio::use_awaitable_t<Strand>(), error);
       Socket socket(NextStrand());
       co_await acceptor.async_accept(socket, token);
-      // It waits, and the rest in the kernel, until another connection ends.
-      while (!error && !HasRoom() && !shared_.draining) {
+      // The accepted connection waits until another connection ends. Further connections wait in
+      // the kernel.
+      while (!error && !HasRoom() && !shared_.stopping) {
         CloseLongestIdle();
         pause.expires_after(std::chrono::milliseconds(10));
         co_await pause.async_wait(token);
       }
       if (!error) {
-        Begin(std::move(socket));
+        Begin(std::move(socket), listener);
       } else if (error != asio::error::operation_aborted) {
         co_await Recover(error, pause);
       }
     }
   }
 
-  /// Out of descriptors or memory: what is idle makes room.
+  /// Handles a lack of descriptors or memory: closes the connection that has been idle longest, and
+  /// waits.
   template <typename Pause>
   asio::awaitable<void, Strand> Recover(ErrorCode error, Pause& pause) {
     if (error == asio::error::connection_aborted) co_return;
@@ -270,12 +315,14 @@ class Server::Impl {
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable_t<Strand>(), ignored));
   }
 
-  void Begin(Socket socket) {
+  /// Starts a connection. mutex_ is held, because the connection may end and call Ended() on
+  /// another thread before `place` is set.
+  void Begin(Socket socket, const Listener& listener) {
     Tune(socket);
-    std::string client = ClientName(socket);
+    Arrival arrival{ClientName(socket), listener.on_loopback};
     const std::lock_guard lock(mutex_);
     const auto place = connections_.emplace(connections_.end());
-    *place = StartConnection(std::move(socket), std::move(client), shared_,
+    *place = StartConnection(std::move(socket), std::move(arrival), shared_,
                              [this, place] { Ended(place); });
   }
 
@@ -294,18 +341,22 @@ class Server::Impl {
     const std::lock_guard lock(mutex_);
     const auto longest = std::ranges::min_element(
         connections_, {}, [](const auto& connection) { return connection->IdleSince(); });
-    if (longest != connections_.end()) (*longest)->CloseIfIdle();
+    if (longest != connections_.end()) (*longest)->CloseIfIdle(kQuietTime);
   }
 
   Shared shared_;
+  /// A list, because threads and strands keep references to the loops.
   std::list<Loop> loops_;
+  /// Accepts connections for all listeners, on a thread of its own.
   Loop accepting_;
   std::atomic<std::size_t> turns_ = 0;
-  std::list<Acceptor> acceptors_;
+  std::list<Listener> listeners_;
   std::string unix_path_;
   std::vector<std::thread> threads_;
   bool stopped_ = false;
+  /// Guards connections_. Ended() takes it on the thread of a connection.
   mutable std::mutex mutex_;
+  /// Notified when a connection has ended.
   std::condition_variable room_;
   Connections connections_;
 };

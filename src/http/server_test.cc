@@ -1,6 +1,7 @@
 #include "http/server.h"
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -40,13 +41,13 @@ TEST_F(ServerTest, ClosesWhenTheClientAsksOrSpeaksHttp10) {
   EXPECT_EQ(polite.Read().Header("Connection"), "close");
   EXPECT_TRUE(polite.ClosedWithin(1000));
   RawClient old(address_);
-  old.Send("GET /hello HTTP/1.0\r\n\r\n");
+  old.Send("GET /hello HTTP/1.0\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(old.Read().head.substr(0, 15), "HTTP/1.0 200 OK");
   EXPECT_TRUE(old.ClosedWithin(1000));
   RawClient kept(address_);
-  kept.Send("GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  kept.Send("GET /hello HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n");
   EXPECT_EQ(kept.Read().Header("Connection"), "keep-alive");
-  kept.Send("GET /hello HTTP/1.0\r\n\r\n");
+  kept.Send("GET /hello HTTP/1.0\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(kept.Read().status, 200);
 }
 
@@ -66,11 +67,11 @@ TEST_F(ServerTest, ManyPipelinedRequestsBehindAHeldOneAreAllAnswered) {
   Start();
   RawClient client(address_);
   std::string requests = Get("/held");
-  // More than is read ahead.
+  // More bytes than the server reads ahead, which are 64 KiB.
   for (int i = 0; i < 200; ++i) requests += Post("/echo", std::string(900, 'x'));
   std::thread sender([&] { client.Send(requests); });
   const auto first = held_.Take();
-  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_TRUE(IsRead(client, std::size_t{64} << 10U));
   first->Respond(testing::Text(200, "first"));
   EXPECT_EQ(client.Read().body, "first");
   for (int i = 0; i < 200; ++i) ASSERT_EQ(client.Read().body.size(), 900U) << i;
@@ -82,6 +83,7 @@ TEST_F(ServerTest, ARequestMayArriveByteByByte) {
   RawClient client(address_);
   for (const char byte : Post("/echo", "slow")) {
     ASSERT_TRUE(client.Send({&byte, 1}));
+    // sleeps: one byte each millisecond is what this client does.
     std::this_thread::sleep_for(milliseconds(1));
   }
   EXPECT_EQ(client.Read().body, "slow");
@@ -90,7 +92,7 @@ TEST_F(ServerTest, ARequestMayArriveByteByByte) {
 TEST_F(ServerTest, HeadHasTheLengthAndNoBody) {
   Start();
   RawClient client(address_);
-  client.Send("HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n" + Get("/hello"));
+  client.Send("HEAD /hello HTTP/1.1\r\nHost: localhost\r\n\r\n" + Get("/hello"));
   const Answer head = client.Read(false);
   EXPECT_EQ(head.status, 200);
   EXPECT_EQ(head.Header("Content-Length"), "5");
@@ -113,7 +115,7 @@ TEST_F(ServerTest, FaultsAreSaidByTheDoorOfThePath) {
 
 TEST_F(ServerTest, OptionsSaysWhatIsAllowedWithoutABody) {
   Start();
-  const Answer answer = Ask("OPTIONS /v1/run HTTP/1.1\r\nHost: x\r\n\r\n");
+  const Answer answer = Ask("OPTIONS /v1/run HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(answer.status, 204);
   EXPECT_EQ(answer.Header("Allow"), "OPTIONS, POST");
   EXPECT_EQ(answer.Header("Content-Length"), "");
@@ -131,7 +133,7 @@ TEST_F(ServerTest, FieldsOfADoorCannotForgeOthers) {
 TEST_F(ServerTest, PathsAreDecodedOnceAndQueriesAreCut) {
   Start();
   EXPECT_EQ(Ask(Get("/files/a%2Fb%2541?x=/y")).body, "/files/a/b%41");
-  EXPECT_EQ(Ask(Get("http://host/files/z")).body, "/files/z");
+  EXPECT_EQ(Ask(Get("http://localhost/files/z")).body, "/files/z");
   EXPECT_EQ(Ask(Get("/files/")).body, "/files/");
   EXPECT_EQ(Ask(Get("/files")).status, 404);
 }
@@ -197,7 +199,7 @@ TEST_F(ServerTest, ARequestIsObservedOnceWithWhatIsKnownOfIt) {
 TEST_F(ServerTest, WithTokensOnlyThoseWhoBringOneAndOpenPathsAreLetIn) {
   ServerOptions options = Options();
   options.tokens = *Tokens::Parse("# ours\nfirst-secret-token\nsecond-secret-token\n");
-  options.open = {"GET /hello"};
+  testing::RouteOf(options.doors, "GET", "/hello").access = Access::kProbes;
   Start(std::move(options));
   const Answer none = Ask(Get("/who"));
   EXPECT_EQ(none.status, 401);
@@ -216,11 +218,11 @@ TEST_F(ServerTest, WithTokensOnlyThoseWhoBringOneAndOpenPathsAreLetIn) {
   }
   EXPECT_EQ(Ask(Get("/hello")).status, 200);
   RawClient head(address_);
-  head.Send("HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  head.Send("HEAD /hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(head.Read(false).status, 401);
 }
 
-TEST_F(ServerTest, DrainingEndsIdleConnectionsAndLetsOthersFinish) {
+TEST_F(ServerTest, DrainingRefusesTheNewAndLetsOthersFinish) {
   Start();
   RawClient idle(address_);
   idle.Send(Get("/hello"));
@@ -229,16 +231,88 @@ TEST_F(ServerTest, DrainingEndsIdleConnectionsAndLetsOthersFinish) {
   busy.Send(Get("/held"));
   const auto exchange = held_.Take();
   server_->Drain();
-  EXPECT_TRUE(idle.ClosedWithin(2000));
+  RawClient just_connected(address_);
   EXPECT_FALSE(server_->AwaitIdle(milliseconds(50)));
-  RawClient late(address_);
-  late.Send(Get("/hello"));
-  EXPECT_EQ(late.Read().status, 0);
+  just_connected.Send(Get("/files/result"));
+  EXPECT_EQ(just_connected.Read().status, 200) << "its request was on the way";
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(server_->AwaitIdle(milliseconds(50)));
+  EXPECT_TRUE(idle.ClosedWithin(2000));
+  const Answer late = Ask(Post("/echo", "late"));
+  EXPECT_EQ(late.status, 503);
+  EXPECT_EQ(late.body, "plain: draining /echo");
+  EXPECT_EQ(late.Header("Retry-After"), "1");
+  EXPECT_EQ(late.Header("Connection"), "close");
+  EXPECT_EQ(Ask(Post("/v1/run", "{}")).body, "{\"code\":\"draining\"}\n");
+  EXPECT_EQ(Ask(Get("/files/result")).status, 200) << "results can still be fetched";
+  const RawClient silent(address_);
   exchange->Respond(testing::Text(200, "finished"));
   const Answer answer = busy.Read();
   EXPECT_EQ(answer.body, "finished");
   EXPECT_EQ(answer.Header("Connection"), "close");
-  EXPECT_TRUE(server_->AwaitIdle(seconds(5)));
+  bool idle_at_last = false;
+  for (int i = 0; i < 500 && !idle_at_last; ++i)
+    idle_at_last = server_->AwaitIdle(milliseconds(10));
+  EXPECT_TRUE(idle_at_last) << "a connection without a request holds nothing up";
+}
+
+TEST_F(ServerTest, DrainingEndsAnAnswerThatOnlyItsClientEnds) {
+  ServerOptions options = Options();
+  testing::RouteOf(options.doors, "GET", "/held").answer_end = AnswerEnd::kClient;
+  Start(std::move(options));
+  RawClient client(address_);
+  client.Send(Get("/held"));
+  const auto exchange = held_.Take();
+  std::promise<void> gone;
+  exchange->OnDisconnect([&gone] { gone.set_value(); });
+  exchange->Begin(testing::Text(200, ""));
+  exchange->Write("event");
+  EXPECT_FALSE(server_->AwaitIdle(milliseconds(50)));
+  server_->Drain();
+  EXPECT_EQ(client.Read().body, "event");
+  EXPECT_EQ(gone.get_future().wait_for(seconds(10)), std::future_status::ready);
+  EXPECT_EQ(RecordOf(0).status, 200);
+  EXPECT_EQ(Ask(Get("/held")).status, 503) << "no further one begins";
+}
+
+TEST_F(ServerTest, TheLogHasTheRunAndWhyOthersWereRefused) {
+  Start();
+  RawClient client(address_);
+  client.Send(Get("/held"));
+  const auto exchange = held_.Take();
+  exchange->Note({"python", ""});
+  exchange->Note({"python", "timed_out"});
+  exchange->Respond(testing::Text(200, ""));
+  client.Read();
+  EXPECT_EQ(RecordOf(0).language, "python");
+  EXPECT_EQ(RecordOf(0).outcome, "timed_out");
+  const std::pair<std::string, const char*> cases[] = {
+      {Get("/hello"), "answered"},
+      {Get("/nowhere"), "not_found"},
+      {Post("/hello", ""), "method_not_allowed"},
+      {Post("/echo", std::string(1001, 'x')), "body_too_large"},
+      {Get("/throw"), "failed"},
+      {Get("/hello", "Origin: null\r\n"), "foreign_origin"},
+      {"GET /hello HTTP/1.1\r\nHost: evil.example\r\n\r\n", "foreign_host"},
+      {"nonsense\r\n\r\n", "refused"},
+  };
+  std::size_t count = 1;
+  for (const auto& [request, outcome] : cases) {
+    Ask(request);
+    const Record record = RecordOf(count++);
+    EXPECT_EQ(record.outcome, outcome) << request;
+    EXPECT_EQ(record.language, "") << request;
+  }
+}
+
+TEST_F(ServerTest, TheLogNamesTheLanguageOfARunWhoseClientHasGone) {
+  Start();
+  RawClient client(address_);
+  client.Send(Get("/held"));
+  const auto exchange = held_.Take();
+  exchange->Note({"go", ""});
+  client.Close();
+  EXPECT_EQ(RecordOf(0).language, "go");
+  EXPECT_EQ(RecordOf(0).outcome, "client_gone");
 }
 
 TEST_F(ServerTest, StoppingTellsTheDoorsAndLeavesNothing) {
@@ -292,7 +366,7 @@ TEST_F(ServerTest, AUnixSocketIsForItsOwnerAndReplacesAStaleOne) {
   }
   struct stat info{};
   EXPECT_NE(::stat(path.c_str(), &info), 0) << "it goes with the server";
-  // What a killed server leaves.
+  // A socket file, as a killed server leaves it.
   UniqueFd left(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -10,10 +10,10 @@
 namespace polybox::http {
 namespace {
 
-// Shorter ones can be guessed over the network.
+// A shorter token could be guessed over the network.
 constexpr std::size_t kShortest = 16;
 
-/// Looks at every byte whatever it finds, so that the time tells nothing about the secret.
+/// Compares all bytes in every case, so that the time reveals nothing about the secret.
 bool SameSecret(std::string_view given, std::string_view secret) {
   unsigned difference = given.size() == secret.size() ? 0 : 1;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -30,7 +30,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// What stands behind "Bearer".
+/// Returns the text after "Bearer".
 std::string_view BearerToken(std::string_view field) {
   constexpr std::string_view kScheme = "bearer ";
   if (field.size() <= kScheme.size()) return "";
@@ -67,7 +67,7 @@ Result<Tokens> Tokens::Load(const std::string& file) {
 
 std::string Tokens::LabelOf(const Request& request) const {
   std::string_view given = BearerToken(request.Header("Authorization"));
-  // Routers before us may take Authorization away.
+  // A router in front of this server may remove Authorization.
   if (given.empty()) given = Trimmed(request.Header("X-Polybox-Token"));
   const Token* found = nullptr;
   for (const Token& token : tokens_) {

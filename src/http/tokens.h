@@ -1,4 +1,5 @@
-// The tokens that clients must bring. Never logged: a client is called by the line of its token.
+// The tokens that clients must send. Tokens are never logged: logs name a client by the line number
+// of its token. Immutable, so any thread may use it.
 #pragma once
 
 #include <string>
@@ -12,16 +13,17 @@ namespace polybox::http {
 
 class Tokens {
  public:
-  /// None: nobody has to bring one.
+  /// No tokens: clients need none.
   Tokens() = default;
-  /// One token per line; empty lines and those that start with # are skipped. A file without a
-  /// token, or with one that is too short to be a secret, is an error.
+  /// Reads one token per line. Skips empty lines and lines that start with #. A file without a
+  /// token, or with a token too short to be a secret, is an error.
   static Result<Tokens> Parse(std::string_view text);
   static Result<Tokens> Load(const std::string& file);
 
   bool empty() const { return tokens_.empty(); }
-  /// What to call the client whose token the request brings ("token-2" for that of line 2); "" when
-  /// it brings none that is right. Takes the same time for every wrong token of a length.
+  /// Returns the client's label ("token-2" for the token in line 2), or "" when the request has no
+  /// valid token. Takes the same time for every wrong token of a given length, so the time reveals
+  /// nothing about the secret.
   std::string LabelOf(const Request& request) const;
 
  private:

@@ -22,13 +22,13 @@ constexpr std::uint64_t kScratch = init::kReadFile | init::kReadDirectory | init
                                    init::kMakeLink | init::kMakeFifo | init::kRemoveFile |
                                    init::kRemoveDirectory | init::kRefer;
 
-// Of /proc only what tells about the machine and what runtimes read to size themselves. A rule
-// cannot name "my own directory", and one on /proc would show every process of the host.
+// Of /proc only files about the machine, which runtimes read to size themselves. A rule cannot name
+// "the guest's own directory", and a rule on /proc would show every process of the host.
 constexpr const char* kMachineFacts[] = {"/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
                                          "/proc/loadavg", "/proc/uptime",  "/proc/filesystems",
                                          "/proc/version"};
 
-// What is not there does not hurt OpenSSL, and with it Node; what it may not read does.
+// OpenSSL, and with it Node, accepts that this file is missing, but fails when it may not read it.
 constexpr const char* kConfiguration[] = {"/etc/ssl/openssl.cnf"};
 
 constexpr std::pair<std::uint64_t, const char*> kNames[] = {
@@ -56,18 +56,21 @@ std::vector<PathRule> Rules(const Spec& spec) {
     const bool device = tree.source.starts_with("/dev/");
     PathRule rule = {tree.source, device ? kDevice : kShown};
     if (tree.writable) rule.rights |= kScratch;
+    // A shell opens its controlling terminal by this name.
+    if (spec.for_lease && tree.target == "/dev/tty") rule.rights |= init::kDeviceControl;
     if (tree.is_file) rule.rights &= init::kOfFiles;
     if (std::ranges::count(rules, rule) == 0) rules.push_back(std::move(rule));
   }
   for (const char* file : kConfiguration) rules.push_back({file, init::kReadFile});
   for (const char* fact : kMachineFacts) rules.push_back({fact, init::kReadFile});
-  // A compiled program is run from the working directory; nothing needs to be run from tmp.
+  // A compiled program is run from the working directory. In a lease, tools like `go test` build in
+  // tmp what they execute.
   rules.push_back({"sandbox", kScratch | init::kExecute});
-  rules.push_back({"tmp", kScratch});
+  rules.push_back({"tmp", spec.for_lease ? kScratch | init::kExecute : kScratch});
   return rules;
 }
 
-/// Whether all may pass through it.
+/// Returns whether every uid may pass through the directory.
 bool IsOpen(const std::string& directory) {
   struct stat info{};
   return ::stat(directory.c_str(), &info) == 0 && (info.st_mode & S_IXOTH) != 0;
@@ -102,7 +105,8 @@ bool HasClosedTrees(const std::vector<Tree>& trees) {
          slash = path.find('/', slash + 1)) {
       if (!IsOpen(path.substr(0, slash))) return true;
     }
-    return !tree.is_file && !IsOpen(path);
+    // A writable tree belongs to the guests' uid.
+    return !tree.is_file && !tree.writable && !IsOpen(path);
   });
 }
 

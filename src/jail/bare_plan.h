@@ -1,4 +1,6 @@
-// The plan of a slot without namespaces: its scratch directories, and what Landlock allows there.
+// The plan of a slot without namespaces: its scratch directories, and the paths that Landlock
+// allows its guests. jail/plan.h calls MakeBarePlan() for the grades below kRootless. Any thread
+// may call these functions.
 #pragma once
 
 #include <string>
@@ -7,13 +9,16 @@
 
 namespace polybox::jail {
 
+/// Returns the plan for `spec`. Only a spec of grade kLandlock gets Landlock rules.
 Plan MakeBarePlan(const Spec& spec);
 
-/// "read execute": the rights of a rule, for tests and for people.
+/// Returns the names of the Landlock rights in `rights`, as in "read execute". For tests and for
+/// plans that are printed.
 std::string DescribeRights(std::uint64_t rights);
 
-/// Whether a uid that owns nothing could not get to one of the trees: some directory on the way to
-/// it, such as a home, is closed. Looks at the host.
+/// Returns whether a uid that owns nothing cannot reach one of the trees. The reason is a directory
+/// that denies entry to others: on the path (such as a home directory) or the tree itself. Reads
+/// the host's file system.
 bool HasClosedTrees(const std::vector<Tree>& trees);
 
 }  // namespace polybox::jail

@@ -41,6 +41,17 @@ allow tmp: read list write truncate make-file make-directory make-link make-fifo
 )");
 }
 
+TEST(BarePlan, OnlyTheProcessesOfALeaseControlTheirTerminal) {
+  for (const bool for_lease : {false, true}) {
+    Spec spec = SampleSpec(Grade::kLandlock);
+    spec.for_lease = for_lease;
+    spec.trees.push_back({"/dev/tty", "/dev/tty", true});
+    const std::string text = Describe(MakePlan(spec));
+    const bool controls = text.find("allow /dev/tty: read write device-control\n") != text.npos;
+    EXPECT_EQ(controls, for_lease) << text;
+  }
+}
+
 TEST(BarePlan, OfNoneIsTheDirectoriesAlone) {
   EXPECT_EQ(Describe(MakePlan(SampleSpec(Grade::kNone))), "directory /sandbox\ndirectory /tmp\n");
 }
@@ -57,7 +68,7 @@ TEST(BarePlan, NothingOfTheHostIsWritableButDevices) {
   }
 }
 
-TEST(BarePlan, WhatAKernelCanRefuseGrowsWithItsAbi) {
+TEST(BarePlan, TheRightsThatLandlockRefusesGrowWithItsAbi) {
   const auto last = [](int abi) { return init::HandledBy(abi); };
   EXPECT_EQ(last(2).files & init::kTruncate, 0U);
   EXPECT_NE(last(3).files & init::kTruncate, 0U);

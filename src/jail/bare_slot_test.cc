@@ -3,7 +3,6 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
-#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -15,7 +14,9 @@
 #include "jail/plan.h"
 #include "jail/seccomp_policy.h"
 #include "jail/slot.h"
+#include "jail/testing/reuse_default.h"
 #include "jail/testing/run_in.h"
+#include "jail/testing/signal_guest.h"
 #include "sys/host_facts.h"
 
 namespace polybox::jail {
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 SlotOptions OptionsFor(Grade grade) {
   SlotOptions options{.spec = HostSpec(), .filter = BuiltinGuestFilter(grade).value()};
   options.spec.grade = grade;
+  options.reuse = ReuseByDefault();
   return options;
 }
 
@@ -69,7 +71,7 @@ TEST_P(BareSlots, ExitCodesAndSignalsAreTheGuestsOwn) {
             "execute the program (/no/such/program): No such file or directory");
 }
 
-/// Whether a process with this argument runs anywhere.
+/// Returns whether a `sleep` with this argument runs anywhere on the host.
 bool Runs(const std::string& mark) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string line = ReadFile(entry.path().string() + "/cmdline").value_or("");
@@ -91,7 +93,7 @@ TEST_P(BareSlots, TheWallTimeEndsTheWholeTree) {
   EXPECT_FALSE(Runs(mark));
 }
 
-TEST_P(BareSlots, WhatTheGuestLeavesRunningEndsWithIt) {
+TEST_P(BareSlots, ProcessesThatTheGuestLeavesRunningEndWithTheGuest) {
   const std::string mark = fmt::format("31.{}", ::getpid());
   const Ran ran = Shell(fmt::format("(setsid sleep {0} &) ; setsid sleep {0} & exit 3", mark));
   EXPECT_EQ(ran.outcome.exit_code, 3);
@@ -110,20 +112,7 @@ TEST_P(BareSlots, AForkBombHitsItsLimitAndEnds) {
 }
 
 TEST_P(BareSlots, SignalsReachTheGuestAndAKillEndsAll) {
-  {
-    const std::jthread interrupter([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      slot_->Signal(SIGINT);
-    });
-    const Ran asked = Shell("trap 'echo caught; exit 3' INT; while :; do sleep 0.01; done");
-    EXPECT_EQ(asked.out, "caught\n");
-    EXPECT_EQ(asked.outcome.exit_code, 3);
-  }
-  const std::jthread killer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    slot_->Signal(SIGKILL);
-  });
-  EXPECT_EQ(Shell("sleep 30").outcome.end, End::kCancelled);
+  CheckSignals(*slot_);
 }
 
 TEST_P(BareSlots, NothingOfOneSessionIsLeftForTheNext) {

@@ -53,11 +53,18 @@ TEST(Grade, IsThatOfTheWeakestPrimitive) {
          f.landlock_abi = 2;
        },
        Grade::kNone},
-      {"no overlayfs", [](sys::HostFacts& f) { f.namespaces.overlayfs.error = EPERM; },
-       Grade::kFull},
+      {"root without the right to other uids", [](sys::HostFacts& f) { f.own_uids.error = EPERM; },
+       Grade::kRootless},
+      {"root with one uid", [](sys::HostFacts& f) { f.own_uids.error = ERANGE; }, Grade::kRootless},
+      {"root that may not map itself", [](sys::HostFacts& f) { f.namespaces.id_map.error = EPERM; },
+       Grade::kLandlock},
+      {"no clone3", [](sys::HostFacts& f) { f.clone3.error = ENOSYS; }, Grade::kFull},
       {"/usr on two overlays", [](sys::HostFacts& f) { f.namespaces.tree_overlay.error = EINVAL; },
        Grade::kFull},
       {"no device nodes", [](sys::HostFacts& f) { f.devices.error = EPERM; }, Grade::kFull},
+      {"no host name of its own", [](sys::HostFacts& f) { f.namespaces.host_name.error = EPERM; },
+       Grade::kFull},
+      {"a noexec /tmp", [](sys::HostFacts& f) { f.noexec_directory = "/tmp"; }, Grade::kFull},
       {"no seccomp", [](sys::HostFacts& f) { f.seccomp.error = EINVAL; }, Grade::kNone},
   };
   for (const Case& c : cases) {
@@ -67,7 +74,7 @@ TEST(Grade, IsThatOfTheWeakestPrimitive) {
   }
 }
 
-TEST(Grade, WhatIsMissingSaysWhatItCostsAndHowToFixIt) {
+TEST(Grade, AMissingFeatureSaysWhatItCostsAndHowToFixIt) {
   sys::HostFacts facts = IdealHost();
   facts.cgroups.writable = {"cpu"};
   facts.cgroups.refused = {{"blkio", "Permission denied"}, {"memory", "Read-only file system"}};
@@ -75,7 +82,7 @@ TEST(Grade, WhatIsMissingSaysWhatItCostsAndHowToFixIt) {
   const HostCheck& cgroups = Named(checks, "cgroups");
   EXPECT_FALSE(cgroups.ok);
   EXPECT_EQ(cgroups.found, "v2, usable: cpu (memory: Read-only file system)");
-  EXPECT_EQ(cgroups.cost.find("no group limit for memory, pids"), 0U);
+  EXPECT_EQ(cgroups.cost.find("the kernel does not limit memory, pids of a whole run"), 0U);
   for (const HostCheck& check : checks) {
     EXPECT_FALSE(check.cost.empty()) << check.name;
     EXPECT_FALSE(check.fix.empty()) << check.name;
@@ -99,9 +106,9 @@ sys::HostFacts PoorHost() {
 struct Choice {
   sys::HostFacts (*host)();
   GradeWish wish;
-  /// The grade, or the beginning of the refusal.
+  /// The name of the chosen grade, or the beginning of the refusal.
   const char* outcome;
-  /// The end of the refusal.
+  /// The end of the advice.
   const char* fix = "";
 };
 
@@ -147,9 +154,12 @@ TEST(Grade, IsChosenByTheHostAndTheSettings) {
       {PoorHost, {Grade::kNone, Grade::kNone}, "none"},
   };
   for (const Choice& choice : choices) {
-    const std::string outcome = Outcome(ChooseGrade(CheckHost(choice.host()), choice.wish));
+    const Result<Grade> chosen = ChooseGrade(CheckHost(choice.host()), choice.wish);
+    const std::string outcome = Outcome(chosen);
+    const std::string fix = chosen.ok() ? "" : chosen.error().fix();
     EXPECT_TRUE(outcome.starts_with(choice.outcome)) << outcome << " instead of " << choice.outcome;
-    EXPECT_TRUE(outcome.ends_with(choice.fix)) << outcome << " instead of " << choice.fix;
+    EXPECT_TRUE(fix.ends_with(choice.fix)) << fix << " instead of " << choice.fix;
+    EXPECT_EQ(fix.empty(), std::string_view(choice.fix).empty()) << fix;
   }
 }
 
@@ -181,6 +191,18 @@ TEST(Grade, OnlyWhoIsNotRootIsToldToBe) {
   EXPECT_EQ(Named(CheckHost(facts), "cgroups").fix,
             "start polybox in a cgroup of its own (systemd: Delegate=yes; container: a writable "
             "/sys/fs/cgroup), or as root");
+}
+
+TEST(Grade, EveryCapabilityThatIsMissingForOtherUidsIsNamed) {
+  sys::HostFacts facts = IdealHost();
+  facts.own_uids.error = EPERM;
+  facts.missing_capabilities = {"CAP_CHOWN", "CAP_KILL"};
+  const std::vector<HostCheck> checks = CheckHost(facts);
+  const HostCheck& check = Named(checks, kOwnUidsCheck);
+  EXPECT_EQ(check.found,
+            "uid 0 that may not use other uids: Operation not permitted (it lacks CAP_CHOWN, "
+            "CAP_KILL)");
+  EXPECT_EQ(check.fix, "give the container CAP_CHOWN, CAP_KILL, or accept rootless");
 }
 
 TEST(Grade, NamesAreReadBack) {

@@ -38,7 +38,7 @@ Status KeepOnOneCpu(pid_t pid) {
   if (::sched_setaffinity(pid, sizeof set, &set) != 0) {
     return Error::FromErrno("keep the guest on one processor");
   }
-  std::error_code ignored;  // a thread that is gone needs nothing
+  std::error_code ignored;  // a thread that has ended needs nothing
   for (const auto& task :
        std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
     ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
@@ -46,11 +46,11 @@ Status KeepOnOneCpu(pid_t pid) {
   return {};
 }
 
-void KillAllButInit(int pod) {
-  // Enough even for a busy machine: the kill that follows does not depend on it.
+void KillAllButInit(int cell) {
+  // Long enough even for a busy machine. The kill that follows does not depend on the result.
   constexpr int kMostMilliseconds = 500;
-  ::syscall(SYS_pidfd_send_signal, pod, init::kKillAll, nullptr, 0);
-  pollfd ended = {pod, POLLIN, 0};
+  ::syscall(SYS_pidfd_send_signal, cell, init::kKillAll, nullptr, 0);
+  pollfd ended = {cell, POLLIN, 0};
   ::poll(&ended, 1, kMostMilliseconds);
 }
 

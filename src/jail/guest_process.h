@@ -1,5 +1,5 @@
-// What the server does to processes of a slot from outside. Used by slot.cc; the pids and
-// descriptors are those that a slot init has told.
+// What the server does to processes of a slot from outside the jail. Only slot.cc calls these
+// functions, with PIDs and descriptors that the slot init has reported.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,20 @@
 
 namespace polybox::jail {
 
-/// What the process holds and shares with no file; nothing when there is no such process.
+/// Returns the resident bytes of the process that are not shared with a file or another mapping.
+/// Returns 0 when there is no such process.
 std::uint64_t PrivateBytes(pid_t pid);
 
-/// One CPU, the one we are on: where it was handed to us, its caches are warm. An interpreter that
-/// has started already may have several threads.
+/// Restricts all threads of the process to the CPU that the caller runs on. The server touched the
+/// guest's data on that CPU, so its caches are warm. An interpreter that has started already may
+/// have several threads, so every thread is restricted.
 Status KeepOnOneCpu(pid_t pid);
 
-/// Where no cgroup counts, processes that nobody reaps are not accounted for, and once its init is
-/// killed, nobody in a pod is reaped. So that (a pidfd, borrowed) kills the others first.
-void KillAllButInit(int pod);
+/// Kills all processes of a cell except its init, and waits up to 500 ms for the init to end.
+/// `cell` (borrowed) is the pidfd of the init. Needed where no cgroup counts processor time: the
+/// kernel adds a process's time to its parent only when the parent reaps that process. Once a
+/// cell's init is killed, nobody reaps in the cell. So the init first kills and reaps the others,
+/// then ends.
+void KillAllButInit(int cell);
 
 }  // namespace polybox::jail

@@ -1,19 +1,19 @@
 #include "jail/id_map.h"
 
 #include <fcntl.h>
+#include <optional>
 #include <string>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "jail/slot_numbers.h"
+#include "sys/own_ids.h"
+#include "sys/server_number.h"
 
 namespace polybox::jail {
 namespace {
-
-// Host uids of guests: far from those of people and of subordinate ranges. Two per slot (the
-// namespace's root and the guest), 256 per server, servers apart by their pid.
-constexpr unsigned kFirstUid = 0x70000000;
 
 Status WriteMap(pid_t pid, const char* file, const std::string& text) {
   const std::string path = fmt::format("/proc/{}/{}", pid, file);
@@ -21,23 +21,40 @@ Status WriteMap(pid_t pid, const char* file, const std::string& text) {
   return WriteAll(fd.get(), text).In("write " + path);
 }
 
+/// Writes the map of project ids, which any process in the namespace can write once. A guest could
+/// leave a message to later guests there, so the server writes first. Where the server's own
+/// namespace has no project ids (runtimes of containers map none), the kernel refuses every writer,
+/// guests too.
+Status MapProjects(pid_t pid) {
+  const std::vector<sys::IdRange> ours = sys::OwnIds("projid_map");
+  if (ours.empty()) return {};
+  return WriteMap(pid, "projid_map", fmt::format("0 {} 1\n", ours[0].first));
+}
+
 }  // namespace
 
 unsigned SlotUid(unsigned number) {
-  const auto server = static_cast<unsigned>(::getpid()) & 0xFFFFU;
-  return kFirstUid + server * 256 + (number % 128) * 2;
+  static const std::optional<sys::GuestIds> ids = sys::IdsForGuests();
+  if (!ids) return ::geteuid();
+  static const sys::ServerNumber server(ids->slots.count / sys::kIdsOfServer);
+  // Two uids per slot: the namespace's root and the guest.
+  static_assert(kSlotUids == sys::kIdsOfServer / 2);
+  return ids->slots.first + server.value() * sys::kIdsOfServer + (number % kSlotUids) * 2;
+}
+
+HostIds GuestIdsOf(const Spec& spec, unsigned number) {
+  const unsigned own = spec.guest_uid.value_or(SlotUid(number) + 1);
+  return spec.user.value_or(HostIds{own, own});
 }
 
 Status MapIds(pid_t pid, const Spec& spec, unsigned number) {
-  // It can be written once, by anyone, and stays: the first guest's word to all later ones, unless
-  // we are first.
-  POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "projid_map", "0 0 1\n"));
+  POLYBOX_RETURN_IF_ERROR(MapProjects(pid));
   if (spec.privileged) {
     const unsigned uid = SlotUid(number);
-    const std::string map =
-        fmt::format("0 {} 1\n65534 {} 1\n", uid, spec.guest_uid.value_or(uid + 1));
-    POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", map));
-    return WriteMap(pid, "gid_map", map);
+    const HostIds guest = GuestIdsOf(spec, number);
+    constexpr auto kLines = "0 {} 1\n65534 {} 1\n";
+    POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", fmt::format(kLines, uid, guest.uid)));
+    return WriteMap(pid, "gid_map", fmt::format(kLines, uid, guest.gid));
   }
   POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "setgroups", "deny"));
   POLYBOX_RETURN_IF_ERROR(WriteMap(pid, "uid_map", fmt::format("65534 {} 1\n", ::geteuid())));

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 
-// Both are paths of what CMake has built before this file.
+// Both paths are build results that CMake makes before this file is compiled.
 #define POLYBOX_INCLUDE(name, path)   \
   asm("  .section .rodata\n"          \
       "  .global " name               \

@@ -1,5 +1,5 @@
-// The slot init and the warm library, as compiled into this binary: a static executable and a
-// shared library of their own.
+// The slot init (a static executable) and the warm library (a shared library), which the build
+// embeds into this binary. Any thread may call these functions.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,14 @@
 
 namespace polybox::jail {
 
+/// Returns the bytes of the slot init's executable.
 std::string_view InitImage();
 
-/// A sealed memfd that holds it, to execute from: nobody can change it, and no file of the host is
-/// involved. One serves all slots.
+/// Returns a new sealed memfd that holds the slot init, to be executed. Nobody can change the
+/// content, and no file of the host is involved. One memfd can start any number of slots.
 Result<UniqueFd> InitExecutable();
 
-/// The same for the warm library (warm/warm.h), to copy from.
+/// Returns a new sealed memfd that holds the warm library (warm/warm.h), to be copied into a slot.
 Result<UniqueFd> WarmLibrary();
 
 }  // namespace polybox::jail

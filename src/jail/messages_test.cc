@@ -36,7 +36,7 @@ TEST_F(Messages, OfAnyLengthArriveWhole) {
   }
 }
 
-TEST_F(Messages, OneThatDoesNotFitIsNone) {
+TEST_F(Messages, AMessageThatDoesNotFitIsNone) {
   ASSERT_TRUE(Send(here_.get(), std::string(1025, 'x')));
   Received cut;
   EXPECT_FALSE(ReceiveShort(there_.get(), cut));

@@ -9,9 +9,9 @@
 namespace polybox::jail {
 
 std::string_view EndName(End end) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "exited",       "signalled",  "timed_out", "cpu_limit",   "out_of_memory",
-      "output_limit", "disk_limit", "cancelled", "setup_failed"};
+  constexpr std::array<std::string_view, 10> kNames = {
+      "exited",       "signalled",  "timed_out",     "cpu_limit", "out_of_memory",
+      "output_limit", "disk_limit", "process_limit", "cancelled", "setup_failed"};
   static_assert(kNames.size() == static_cast<std::size_t>(End::kSetupFailed) + 1);
   return kNames.at(static_cast<std::size_t>(end));
 }
@@ -36,22 +36,20 @@ int ShellCode(const Outcome& outcome) {
 std::string Explain(const Outcome& outcome, const HeldLimits& limits) {
   switch (outcome.end) {
     case End::kExited:
-      return outcome.oom_kills == 0
-                 ? ""
-                 : fmt::format("{} of its processes died for want of memory (limit {})",
-                               outcome.oom_kills, FormatBytes(limits.memory));
+    case End::kOutOfMemory:
+      return "";
     case End::kSignalled:
       return fmt::format("ended by {}", SignalName(outcome.signal));
     case End::kTimedOut:
       return fmt::format("stopped: it ran longer than {}", FormatDuration(limits.wall_time));
     case End::kCpuLimit:
       return "stopped: it used up its processor time";
-    case End::kOutOfMemory:
-      return fmt::format("killed: it needed more memory than {}", FormatBytes(limits.memory));
     case End::kOutputLimit:
       return fmt::format("stopped: it printed more than {}", FormatBytes(limits.output));
     case End::kDiskLimit:
       return "stopped: its directory got too full";
+    case End::kProcessLimit:
+      return "stopped: it had too many processes";
     case End::kCancelled:
       return "cancelled";
     case End::kSetupFailed:

@@ -30,18 +30,13 @@ TEST(Outcome, SignalsHaveTheirNames) {
   EXPECT_EQ(SignalName(40), "SIG40");
 }
 
-TEST(Outcome, AnExitNeedsNoExplanationUnlessAChildDiedForWantOfMemory) {
+TEST(Outcome, AnExitNeedsNoExplanationAndALimitIsNamed) {
   const auto explain = [](const Outcome& outcome) {
-    return Explain(
-        outcome,
-        {.memory = Bytes::MiB(32), .wall_time = std::chrono::seconds(2), .output = Bytes::KiB(64)});
+    return Explain(outcome, {.wall_time = std::chrono::seconds(2), .output = Bytes::KiB(64)});
   };
   EXPECT_EQ(explain(Ending(End::kExited, 1)), "");
-  Outcome child = Ending(End::kExited);
-  child.oom_kills = 1;
-  EXPECT_EQ(explain(child), "1 of its processes died for want of memory (limit 32MiB)");
   EXPECT_EQ(explain(Ending(End::kTimedOut)), "stopped: it ran longer than 2s");
-  EXPECT_EQ(explain(Ending(End::kOutOfMemory)), "killed: it needed more memory than 32MiB");
+  EXPECT_EQ(explain(Ending(End::kOutOfMemory)), "") << "exec/memory_note.h tells";
   EXPECT_EQ(explain(Ending(End::kOutputLimit)), "stopped: it printed more than 64KiB");
   EXPECT_EQ(explain(Ending(End::kSignalled, 0, SIGSYS)), "ended by SIGSYS");
 }

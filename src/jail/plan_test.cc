@@ -54,6 +54,18 @@ root read-only
 )");
 }
 
+TEST(Plan, OfALeaseHasTheLoopbackAndTerminals) {
+  Spec spec = SampleSpec();
+  spec.for_lease = true;
+  const std::string text = Describe(MakePlan(spec));
+  EXPECT_NE(text.find("loopback\nterminals at /dev/pts\nlink /dev/ptmx -> pts/ptmx\npivot\n"),
+            std::string::npos)
+      << text;
+  spec.egress = true;
+  EXPECT_EQ(Describe(MakePlan(spec)).find("\nloopback\n"), std::string::npos)
+      << "the egress listener brings it up";
+}
+
 TEST(Plan, WithoutPrivilegeTheSlotBindsPathsItself) {
   Spec spec = SampleSpec();
   spec.privileged = false;
@@ -85,7 +97,7 @@ TEST(Plan, NoTreeOfTheHostIsShownWithItsOwnInodes) {
   }
 }
 
-TEST(Plan, WhatIsMountedBelowATreeIsShownAfterIt) {
+TEST(Plan, AMountBelowATreeIsShownAfterTheTree) {
   Spec spec = SampleSpec();
   spec.trees.push_back({"/usr/local", "/usr/local", false, true});
   const std::string text = Describe(MakePlan(spec));

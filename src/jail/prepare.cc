@@ -1,5 +1,6 @@
 #include "jail/prepare.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "base/files.h"
@@ -7,10 +8,10 @@
 #include "jail/trees.h"
 
 namespace polybox::jail {
+namespace {
 
-Result<Prepared> Prepare(Spec spec) {
+Result<Prepared> PrepareAs(Spec spec, const HostIds& guest) {
   Prepared prepared;
-  spec.trees = WithSubmounts(spec.trees, ReadFile("/proc/self/mountinfo").value_or(""));
   prepared.plan = MakePlan(spec);
   UniqueFd devices;
   if (!prepared.plan.devices.empty()) {
@@ -24,7 +25,7 @@ Result<Prepared> Prepare(Spec spec) {
     }
   }
   for (const Tree& tree : prepared.plan.trees) {
-    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree));
+    POLYBOX_ASSIGN_OR_RETURN(UniqueFd fd, OpenTree(tree, guest));
     prepared.trees.push_back(std::move(fd));
   }
   if (devices.valid()) prepared.trees.push_back(std::move(devices));
@@ -33,6 +34,19 @@ Result<Prepared> Prepare(Spec spec) {
     prepared.trees.push_back(std::move(library));
   }
   return prepared;
+}
+
+}  // namespace
+
+Result<Prepared> Prepare(Spec spec, const HostIds& guest) {
+  spec.trees = WithSubmounts(spec.trees, ReadFile("/proc/self/mountinfo").value_or(""));
+  Result<Prepared> prepared = PrepareAs(spec, guest);
+  // Root in a container may lack the capability to copy mounts. Then the slot init binds the trees,
+  // in its own namespaces.
+  const bool refused = !prepared.ok() && prepared.error().system_errno() == EPERM;
+  if (!refused || !spec.privileged) return prepared;
+  spec.hands_in_trees = false;
+  return PrepareAs(std::move(spec), guest);
 }
 
 }  // namespace polybox::jail

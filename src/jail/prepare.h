@@ -1,4 +1,5 @@
-// From a spec to what a slot init is sent: the plan, with the parts that only the server can make.
+// Turns a Spec into what the server sends to a slot init: the plan, and the descriptors that only
+// the server can make.
 #pragma once
 
 #include <string>
@@ -13,13 +14,16 @@ namespace polybox::jail {
 
 struct Prepared {
   Plan plan;
-  /// What goes along with the plan.
+  /// The descriptors to send with the plan, in the order that plan.h states.
   std::vector<UniqueFd> trees;
-  /// What guests share with the host although they should not, and why.
+  /// One sentence for each thing that guests share with the host although they should not, with the
+  /// reason.
   std::vector<std::string> shared;
 };
 
-/// The plan for this host, with the parts that only we can make.
-Result<Prepared> Prepare(Spec spec);
+/// Makes the plan for this host and opens its descriptors. Where copying mounts is refused, it
+/// returns a plan in which the slot init binds the trees. Any thread may call it.
+/// `guest` are the host ids of the guests.
+Result<Prepared> Prepare(Spec spec, const HostIds& guest);
 
 }  // namespace polybox::jail

@@ -19,7 +19,8 @@ Setup SampleSetup() {
   setup.filter_of_slot = "slot";
   setup.filter_of_guest = std::string("\0\1\2", 3);
   setup.has_root = true;
-  setup.bare = {Walls::kLandlock, "/home", 7, true, {{"/usr", 5}, {"tmp", 6}}};
+  setup.bare = {Walls::kLandlock, "/home", 7, 8, 9, true, {{"/usr", 5}, {"tmp", 6}}};
+  setup.reuse = false;
   return setup;
 }
 
@@ -33,8 +34,11 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_EQ(setup.bare.walls, Walls::kLandlock);
   EXPECT_EQ(setup.bare.home, "/home");
   EXPECT_EQ(setup.bare.uid, 7U);
+  EXPECT_EQ(setup.bare.user, 8U);
+  EXPECT_EQ(setup.bare.group, 9U);
   EXPECT_TRUE(setup.bare.closed_trees);
   EXPECT_EQ(setup.bare.rules, SampleSetup().bare.rules);
+  EXPECT_FALSE(setup.reuse);
 
   init::Run sent;
   sent.argv = {"/bin/sh", "", "-c"};
@@ -57,13 +61,48 @@ TEST(Protocol, MessagesAreReadBack) {
   EXPECT_TRUE(directory.after_run);
   EXPECT_EQ(directory.name, "out");
 
-  PodReady ready;
-  ASSERT_TRUE(Decode(Encode(PodReady{7, 8}), ready));
+  CellReady ready;
+  ASSERT_TRUE(Decode(Encode(CellReady{7, 8}), ready));
   EXPECT_EQ(ready.guest, 8);
 
   Failed failed;
   ASSERT_TRUE(Decode(Encode(Failed{Stage::kExec, 2, 9}), failed));
   EXPECT_EQ(failed.index, 9);
+}
+
+TEST(Protocol, MessagesOfLeasesAreReadBack) {
+  StartProcess sent;
+  sent.run.argv = {"/bin/sh", "-c"};
+  sent.run.limits = {{1, 2}};
+  sent.terminal = true;
+  sent.rows = 24;
+  sent.columns = 80;
+  sent.join_count = 4;
+  sent.clone_into = true;
+  StartProcess order;
+  ASSERT_TRUE(Decode(Encode(sent), order));
+  EXPECT_EQ(order.run.argv, sent.run.argv);
+  EXPECT_EQ(order.run.limits, sent.run.limits);
+  EXPECT_TRUE(order.terminal && order.clone_into);
+  EXPECT_EQ(order.rows, 24);
+  EXPECT_EQ(order.columns, 80);
+  EXPECT_EQ(order.join_count, 4U);
+
+  const SealPaths paths = {{{"/w/.git", 1, 2, true}, {"/w/.envrc", 3, 4, false}}};
+  SealPaths seals;
+  ASSERT_TRUE(Decode(Encode(paths), seals));
+  EXPECT_EQ(seals.paths, paths.paths);
+  Sealed sealed;
+  ASSERT_TRUE(Decode(Encode(Sealed{{{0}, {116}}}), sealed));
+  EXPECT_EQ(sealed.results, (std::vector<SealResult>{{0}, {116}}));
+
+  SendSignal signal;
+  ASSERT_TRUE(Decode(Encode(SendSignal{15}), signal));
+  EXPECT_EQ(signal.number, 15);
+
+  TreeEnded ended;
+  ASSERT_TRUE(Decode(Encode(TreeEnded{1, 2, 3}), ended));
+  EXPECT_EQ(ended.largest_resident_bytes, 3U);
 }
 
 TEST(Protocol, AMessageCutAnywhereIsRefused) {
@@ -77,21 +116,21 @@ TEST(Protocol, AMessageCutAnywhereIsRefused) {
 }
 
 TEST(Protocol, LengthsAreNotTrusted) {
-  // A list that claims four billion entries, and a text that claims to be as long.
+  // A list whose length claims four billion entries, and a text whose length does.
   init::Setup setup;
   EXPECT_FALSE(Decode(std::string("\0\xff\xff\xff\xff", 5), setup));
   Files files;
   EXPECT_FALSE(Decode(std::string("\1\xff\xff\xff\x7f/x", 7), files));
 }
 
-TEST(Protocol, OneKindIsNotTakenForAnother) {
+TEST(Protocol, AMessageIsNotTakenForAnotherKind) {
   Ended ended;
   EXPECT_FALSE(Decode(Encode(Failed{}), ended));
   EXPECT_FALSE(Decode("", ended));
 }
 
 TEST(Protocol, EveryStageHasAName) {
-  for (int stage = 0; stage <= static_cast<int>(Stage::kExec); ++stage) {
+  for (int stage = 0; stage <= static_cast<int>(Stage::kTerminal); ++stage) {
     EXPECT_STRNE(StageName(static_cast<Stage>(stage)), "do something unknown");
   }
   EXPECT_STREQ(StageName(static_cast<Stage>(200)), "do something unknown");

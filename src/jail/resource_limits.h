@@ -1,7 +1,9 @@
-// What a run may use, in the kernel's own terms. Looks at the host where guests are counted with
-// others.
+// The limits of a run in the kernel's own terms (setrlimit). ResourceLimits() also reads how many
+// processes the host has where guests share a uid with other processes.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "jail/init/protocol.h"
@@ -9,18 +11,30 @@
 
 namespace polybox::jail {
 
-/// Of each process; what a cgroup counts better is left to it.
-std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, bool has_cgroup);
+/// Returns the limits of each process. A limit that a cgroup enforces better is left out when
+/// `counter` is kCgroup.
+std::vector<init::ResourceLimit> ResourceLimits(const RunLimits& limits, TaskCounter counter);
 
-/// As asked for. What it may map grows with it, since that is there to be larger.
-void SetMemory(RunLimits& limits, Bytes memory);
+/// Returns the hard limits of the calling process, indexed by RLIMIT_* number. A process without
+/// CAP_SYS_RESOURCE cannot exceed them.
+std::vector<std::uint64_t> OwnHardLimits();
 
-/// No program starts with less. Were it tried, the kernel would look for someone to kill while the
-/// guest still shares the slot init's memory, and take both.
+/// Lowers every limit that is above its value in `hard`. Returns a sentence for each limit that was
+/// lowered.
+std::vector<std::string> LowerTo(const std::vector<std::uint64_t>& hard,
+                                 std::vector<init::ResourceLimit>& limits);
+
+struct HeldResources {
+  std::vector<init::ResourceLimit> limits;
+  /// See LowerTo().
+  std::vector<std::string> lowered;
+};
+/// Returns ResourceLimits(), lowered to the hard limits of this process.
+HeldResources HoldResources(const RunLimits& limits, TaskCounter counter);
+
+/// Returns the memory that the start of any program needs; a run with less is refused. If the start
+/// were tried, the kernel would run out of memory while the guest still shares the slot init's
+/// memory. The kernel then kills all processes that share the memory, the slot init among them.
 Bytes LeastMemory(const RunRequest& request);
-
-/// Where guests have our uid without a user namespace of their own, the kernel counts all that this
-/// user runs.
-RunLimits WithOwnTasks(RunLimits limits);
 
 }  // namespace polybox::jail

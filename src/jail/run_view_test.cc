@@ -35,7 +35,7 @@ init::Run Sample() {
   return run;
 }
 
-TEST_F(RunViewTest, WhatWasSentIsReadWhereItLies) {
+TEST_F(RunViewTest, ARunIsReadInPlaceAsSent) {
   const init::Run sent = Sample();
   const std::string message = Encode(sent);
   ASSERT_TRUE(Read(message, message.size()));
@@ -47,7 +47,7 @@ TEST_F(RunViewTest, WhatWasSentIsReadWhereItLies) {
 
 TEST_F(RunViewTest, AMessageThatIsCutShortIsNone) {
   const std::string message = Encode(Sample());
-  // All but what only interpreters read that have started already: a flag and a filter.
+  // All fields except those that only started interpreters read: a flag and a filter.
   const std::size_t needed = message.size() - 1 - sizeof(std::uint32_t);
   for (std::size_t size = 0; size < needed; ++size) {
     EXPECT_FALSE(Read(message, size)) << size;
@@ -73,7 +73,7 @@ TEST_F(RunViewTest, AsManyWordsAsAMessageHoldsHaveRoom) {
 }
 
 TEST_F(RunViewTest, ACountThatLiesIsNotBelieved) {
-  // A million arguments, none of which is there.
+  // The message claims a million arguments and has none.
   std::string message(1, static_cast<char>(MessageKind::kRun));
   const std::uint32_t count = 1'000'000;
   message.append(reinterpret_cast<const char*>(&count), sizeof count);

@@ -1,6 +1,5 @@
 #include "jail/scratch_home.h"
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "jail/init/remove.h"
 #include "sys/cgroup_slot.h"
+#include "sys/temporary.h"
 
 namespace polybox::jail {
 namespace {
@@ -19,24 +19,27 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kBetween = "-slot-";
+constexpr std::string_view kBase = "-base";
 
-/// An absolute path: guests get it as their working directory.
+/// Returns $TMPDIR or /tmp as an absolute path: guests get it as part of their working directory.
 std::string Base() {
-  const char* chosen = std::getenv("TMPDIR");
-  const std::string base = chosen == nullptr ? "" : chosen;
-  std::error_code error;
-  const fs::path real = fs::canonical(base.starts_with('/') ? base : "/tmp", error);
-  return error ? "/tmp" : real.string();
+  const std::string base = sys::TemporaryDirectory();
+  return base.empty() ? "/tmp" : base;
 }
 
+/// Removes the directory `name` in `base`, which is open at `home`, with all its content.
 void RemoveHome(int base, const std::string& name, int home) {
-  // Its parts were closed to all but the guests.
+  // The guests' directories may be closed to the server. OpenClosed() sets modes that let it in.
   for (const char* part : {"sandbox", "tmp"}) (void)UniqueFd(init::OpenClosed(home, part));
   if (init::RemoveContents(home) == 0) ::unlinkat(base, name.c_str(), AT_REMOVEDIR);
 }
 
-/// The server that made it, from the part of its name that is like a cgroup's.
+/// Returns whether the server that made the directory is dead. The first part of the name
+/// identifies the server in the same way as the name of its cgroup.
 bool IsLeftover(const std::string& name) {
+  if (name.ends_with(kBase)) {
+    return sys::IsOfDeadServer(std::string_view(name).substr(0, name.size() - kBase.size()));
+  }
   const std::size_t between = name.rfind(kBetween);
   if (between == std::string::npos) return false;
   const std::string number = name.substr(between + kBetween.size());
@@ -48,9 +51,23 @@ bool IsLeftover(const std::string& name) {
 }  // namespace
 
 Result<ScratchHome> ScratchHome::Make(unsigned number, Visitors visitors) {
+  return MakeNamed(fmt::format("{}{}", kBetween, number), visitors);
+}
+
+Result<ScratchHome> ScratchHome::MakeForBase() {
+  POLYBOX_ASSIGN_OR_RETURN(ScratchHome home, MakeNamed(kBase, Visitors::kOtherUids));
+  const std::string inner = home.base_path();
+  if (::mkdir(inner.c_str(), S_IRWXU) != 0) return Error::FromErrno("make " + inner);
+  return home;
+}
+
+Result<ScratchHome> ScratchHome::MakeNamed(std::string_view suffix, Visitors visitors) {
   POLYBOX_ASSIGN_OR_RETURN(const std::string server, sys::CgroupHomeName());
-  const std::string path = fmt::format("{}/{}{}{}", Base(), server, kBetween, number);
-  if (::mkdir(path.c_str(), S_IRWXU) != 0) return Error::FromErrno("make " + path);
+  const std::string path = fmt::format("{}/{}{}", Base(), server, suffix);
+  if (::mkdir(path.c_str(), S_IRWXU) != 0) {
+    return Error::FromErrno("make " + path)
+        .WithFix("name a directory in which polybox may write with TMPDIR");
+  }
   UniqueFd lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!lock.valid()) return Error::FromErrno("open " + path);
   ScratchHome home(path, std::move(lock));
@@ -69,6 +86,7 @@ ScratchHome::~ScratchHome() {
   if (!path_.empty()) RemoveHome(AT_FDCWD, path_, lock_.get());
 }
 
+/// Only directories of this uid are removed, and only those whose lock no process holds.
 int SweepScratchHomes() {
   int removed = 0;
   const UniqueFd base(::open(Base().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A $TMPDIR of its own.
+/// Sets $TMPDIR to a new directory.
 class ScratchHomes : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -52,7 +52,7 @@ TEST_F(ScratchHomes, AreInTmpdirAndGoWithTheirOwner) {
 TEST_F(ScratchHomes, OfDeadServersAreSweptAndOthersAreNot) {
   const auto home = ScratchHome::Make(0, Visitors::kNobody);
   ASSERT_TRUE(home.ok());
-  // No pid is that large.
+  // No PID is that large.
   temp_.Write("polybox-4194399-1-slot-0/sandbox/file", "x");
   temp_.Write("polybox-4194399-1-slot-x/file", "x");
   temp_.Write("polybox-4194399/file", "x");
@@ -64,6 +64,30 @@ TEST_F(ScratchHomes, OfDeadServersAreSweptAndOthersAreNot) {
   EXPECT_EQ(Entries(), 4U);
 }
 
+TEST_F(ScratchHomes, ABaseDirectoryIsSweptLikeASlotsAndAlsoWhenAnotherUidHasIt) {
+  const auto home = ScratchHome::MakeForBase();
+  ASSERT_TRUE(home.ok()) << home.error().message();
+  EXPECT_TRUE(fs::is_directory(home->base_path()));
+  EXPECT_FALSE(ScratchHome::MakeForBase().ok()) << "there is one";
+  const std::string left = temp_.Write("polybox-4194399-1-base/files/inner/file", "x");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown((temp_.path() + "/polybox-4194399-1-base/files").c_str(), 65534, 65534), 0);
+  }
+  temp_.Write("polybox-base/file", "x");
+  temp_.Write("mine-base/file", "x");
+  EXPECT_EQ(SweepScratchHomes(), 1);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(home->base_path()));
+  EXPECT_EQ(Entries(), 3U);
+}
+
+TEST_F(ScratchHomes, OfAnotherUserStays) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to make another user's directory";
+  temp_.Write("polybox-4194399-1-base/files/file", "x");
+  ASSERT_EQ(::chown((temp_.path() + "/polybox-4194399-1-base").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(SweepScratchHomes(), 0);
+}
+
 TEST_F(ScratchHomes, ALinkNamedLikeALeftoverIsNotFollowed) {
   temp_.Write("victim/file", "x");
   fs::create_symlink(temp_.path() + "/victim", temp_.path() + "/polybox-4194399-1-slot-0");
@@ -71,7 +95,7 @@ TEST_F(ScratchHomes, ALinkNamedLikeALeftoverIsNotFollowed) {
   EXPECT_TRUE(fs::exists(temp_.path() + "/victim/file"));
 }
 
-/// Directories in each other, more than a path can name.
+/// Makes nested directories, deeper than a path can name.
 void MakeDeep(const std::string& top, int depth) {
   int at = ::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::string name(100, 'd');
@@ -84,7 +108,7 @@ void MakeDeep(const std::string& top, int depth) {
   ::close(at);
 }
 
-TEST_F(ScratchHomes, WhateverAGuestLeavesIsRemoved) {
+TEST_F(ScratchHomes, EachThingThatAGuestLeavesIsRemoved) {
   const std::string top = temp_.path() + "/top";
   const std::string victim = temp_.Write("victim/file", "x");
   ASSERT_EQ(::mkdir(top.c_str(), 0700), 0);

@@ -19,11 +19,11 @@ using schema::Reader;
 using Complaint = std::optional<std::string>;
 
 constexpr int kLargestErrno = 133;  // EHWPOISON
-/// The first system call with one number on all architectures.
+/// The first system call that has the same number on all architectures.
 constexpr std::int64_t kFirstSharedNumber = 424;
 constexpr std::int64_t kLargestValue = 0xffffffff;
 
-/// Nothing when `name` is no errno.
+/// Returns nothing when `name` is no errno.
 std::optional<int> ErrnoOf(const std::string& name) {
   for (int number = 1; number <= kLargestErrno; ++number) {
     const char* known = ::strerrorname_np(number);
@@ -34,15 +34,18 @@ std::optional<int> ErrnoOf(const std::string& name) {
 
 std::optional<sys::SeccompVerdict> VerdictOf(const std::string& action) {
   if (action == "allow") return sys::SeccompVerdict{sys::SeccompAction::kAllow, 0};
+  if (action == "pretend") return sys::SeccompVerdict{sys::SeccompAction::kErrno, 0};
   if (action == "kill") return sys::SeccompVerdict{sys::SeccompAction::kKill, 0};
+  if (action == "ask") return sys::SeccompVerdict{sys::SeccompAction::kAsk, 0};
   const std::optional<int> number = ErrnoOf(action);
   if (!number) return std::nullopt;
   return sys::SeccompVerdict{sys::SeccompAction::kErrno, *number};
 }
 
+/// These functions check one value of the policy file. They return a complaint, or nothing.
 Complaint CheckAction(const std::string& action) {
   if (VerdictOf(action)) return std::nullopt;
-  return "expected allow, kill or the name of an errno such as EPERM";
+  return "expected allow, kill, ask, pretend or the name of an errno such as EPERM";
 }
 
 Complaint CheckText(const std::string& text) {
@@ -64,7 +67,7 @@ schema::Check<std::int64_t> Between(std::int64_t least, std::int64_t most) {
   };
 }
 
-/// What is known while a file is read: to refuse a second mention and an unused one.
+/// What was read so far, to refuse a call that is named twice and a number that is not used.
 struct Seen {
   std::map<std::string, std::string> group_of_call;
   std::map<std::string, int> numbers;
@@ -76,6 +79,7 @@ void ReadAction(Reader& reader, sys::SeccompVerdict& out, std::string_view key =
   if (const auto verdict = VerdictOf(action)) out = *verdict;
 }
 
+/// A reason is required in the file, for people. The program does not use it.
 void ReadReason(Reader& reader) {
   std::string unused;
   reader.Read("reason", unused, Need::kRequired, CheckText);
@@ -95,17 +99,31 @@ void ReadValues(Reader& reader, std::vector<std::uint32_t>& out) {
   if (out.empty()) reader.Conflict("values", "expected at least one");
 }
 
-sys::SeccompCase ReadCase(Reader& reader) {
-  sys::SeccompCase out;
+sys::SeccompCondition ReadCondition(Reader& reader) {
+  sys::SeccompCondition out;
   std::int64_t argument = 0;
   std::string compare;
-  ReadReason(reader);
-  ReadAction(reader, out.verdict);
   reader.Read("argument", argument, Need::kRequired, Between(0, 5));
-  reader.Read("compare", compare, Need::kRequired, schema::OneOf({"equals", "has-bit"}));
+  reader.Read("compare", compare, Need::kRequired,
+              schema::OneOf({"equals", "equals-whole", "has-bit", "has-no-bit"}));
   ReadValues(reader, out.values);
   out.argument = static_cast<unsigned>(argument);
+  if (compare == "equals-whole") out.compare = sys::SeccompCompare::kEqualsWhole;
   if (compare == "has-bit") out.compare = sys::SeccompCompare::kHasBit;
+  if (compare == "has-no-bit") out.compare = sys::SeccompCompare::kHasNoBit;
+  return out;
+}
+
+/// Reads a case: its first condition is in the case itself, further ones are in `also`.
+sys::SeccompCase ReadCase(Reader& reader) {
+  sys::SeccompCase out;
+  ReadReason(reader);
+  ReadAction(reader, out.verdict);
+  sys::SeccompCondition first = ReadCondition(reader);
+  out.argument = first.argument;
+  out.compare = first.compare;
+  out.values = std::move(first.values);
+  for (Reader& row : reader.SubList("also")) out.also.push_back(ReadCondition(row));
   return out;
 }
 
@@ -135,7 +153,7 @@ void ReadNumbers(Reader& reader, Seen& seen) {
     std::string call;
     std::int64_t number = 0;
     row.Read("call", call, Need::kRequired, CheckCall);
-    // The kernel's filters see numbers below 2^30; above are those of x32.
+    // The kernel's filters see numbers below 2^30; higher numbers are those of x32.
     row.Read("number", number, Need::kRequired, Between(kFirstSharedNumber, (1 << 30) - 1));
     if (!seen.numbers.emplace(call, static_cast<int>(number)).second) {
       row.Conflict("call", fmt::format("{} has a number already", call));
@@ -143,7 +161,7 @@ void ReadNumbers(Reader& reader, Seen& seen) {
   }
 }
 
-/// After all groups.
+/// Call it after all groups are read.
 void ReadClosedLast(Reader& reader, const Seen& seen, std::vector<sys::SeccompRule>& rules) {
   std::vector<std::string> calls;
   reader.Read("closed_last", calls, Need::kOptional, CheckCall);
@@ -157,7 +175,7 @@ void ReadClosedLast(Reader& reader, const Seen& seen, std::vector<sys::SeccompRu
   }
 }
 
-/// The rules that take the place of others where there are no namespaces.
+/// Reads the rules that replace others where there are no namespaces.
 void ReadStricter(Reader& reader, const Seen& seen, std::vector<sys::SeccompRule>& out) {
   Seen again;
   again.numbers = seen.numbers;
@@ -170,6 +188,7 @@ void ReadStricter(Reader& reader, const Seen& seen, std::vector<sys::SeccompRule
   }
 }
 
+/// Replaces the rules of the system calls that `stricter` has rules for.
 void Replace(const std::vector<sys::SeccompRule>& stricter, std::vector<sys::SeccompRule>& rules) {
   for (sys::SeccompRule& rule : rules) {
     const auto found = std::ranges::find(stricter, rule.syscall, &sys::SeccompRule::syscall);
@@ -213,6 +232,8 @@ Result<sys::SeccompRules> BuiltinSeccompRules(Grade grade) {
   return ParseSeccompPolicy(file.content, std::string(file.name), grade);
 }
 
+/// In grades without namespaces the slot init makes calls that no guest may, so all rules are in
+/// the guest's part.
 Result<GuestFilter> BuiltinGuestFilter(Grade grade) {
   GuestFilter filter;
   if (grade == Grade::kNone) return filter;

@@ -1,4 +1,5 @@
-// The system call policy: policies/seccomp.toml as rules. The file says what each rule is for.
+// The system call policy: policies/seccomp.toml as rules. The policy file says what each rule is
+// for. Any thread may call these functions.
 #pragma once
 
 #include <span>
@@ -12,21 +13,21 @@
 
 namespace polybox::jail {
 
-/// The policy files of the repository, as compiled into the binary.
+/// Returns the policy files of the repository, as compiled into the binary.
 std::span<const EmbeddedFile> PolicyFiles();
 
-/// Every problem of the file is in the error, one per line: `file:line: ...`.
+/// Parses a policy. The error lists every problem of the file, one per line: `file:line: ...`.
 Result<sys::SeccompRules> ParseSeccompPolicy(std::string_view text, const std::string& file,
                                              Grade grade = Grade::kFull);
 
-/// The policy that every guest of this grade runs under; guests of kNone run under none.
+/// Returns the policy for the guests of this grade. Guests of grade kNone run without a policy.
 Result<sys::SeccompRules> BuiltinSeccompRules(Grade grade = Grade::kFull);
 
-/// That policy as a slot needs it. The kernel translates a filter anew for every process that asks
-/// for one, and what a process has its children get for nothing: so most of it is on the slot's
-/// init, and guests ask for the rest.
+/// The policy, split in two filters. The kernel translates a filter anew for every process that
+/// installs one, but a child inherits its parent's filters at no cost. So most of the policy is
+/// installed on the slot init, which all guests descend from. Each guest installs the rest.
 struct GuestFilter {
-  /// None in grades where the slot's init makes calls that no guest may.
+  /// Empty in grades where the slot init makes system calls that no guest may make.
   sys::SeccompProgram of_slot{{}};
   sys::SeccompProgram of_guest{{}};
 };

@@ -1,4 +1,4 @@
-// What must hold for the policy file, and for a guest under it.
+// What must hold for the policy file, and for a guest under the policy.
 #include "jail/seccomp_policy.h"
 
 #include <algorithm>
@@ -13,6 +13,8 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -63,13 +65,14 @@ const SeccompRule* Find(std::string_view syscall) {
   return at == Rules().rules.end() ? nullptr : &*at;
 }
 
-/// Negative when this architecture does not have the call.
+/// Returns a negative number when this architecture does not have the call.
 int NumberOf(const SeccompRule& rule) {
   const int known = ::seccomp_syscall_resolve_name(rule.syscall.c_str());
   return known == __NR_SCMP_ERROR ? rule.number.value_or(-1) : known;
 }
 
-/// -1 is no pointer, descriptor or flags: what is let through by mistake fails and does nothing.
+/// -1 is no valid pointer, descriptor or set of flags. So a call that is allowed by mistake fails
+/// and does nothing.
 Fate CallWithNonsense(int number) {
   return Call(number, -1L, -1L, -1L, -1L, -1L, -1L);
 }
@@ -160,7 +163,7 @@ TEST(SeccompPolicy, AnswersWithAnErrnoWhereRuntimesTryTheirLuck) {
       {ENOSYS,
        {"io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "io_setup", "io_destroy",
         "io_submit", "io_getevents", "io_cancel", "io_pgetevents", "statmount", "listmount",
-        "lsm_get_self_attr", "lsm_list_modules", "cachestat"}},
+        "lsm_get_self_attr", "lsm_list_modules", "cachestat", "openat2", "file_setattr"}},
       {EPERM,
        {"mbind", "get_mempolicy", "set_mempolicy", "sched_setaffinity", "sched_setattr", "sync",
         "syncfs", "sethostname", "setdomainname"}},
@@ -186,9 +189,16 @@ TEST(SeccompPolicy, OnlyThreeSocketFamiliesAndOneKindOfPairAreThere) {
   for (const long high : {0L, kHighBits, 1L << 32}) {
     for (long family = 0; family < AF_MAX; ++family) {
       const bool allowed = family == AF_UNIX || family == AF_INET || family == AF_INET6;
-      const int refusal = family == AF_NETLINK ? EAFNOSUPPORT : EPERM;
+      // No process listens for the calls that this filter asks about. The kernel then answers
+      // ENOSYS.
+      const int refusal = family == AF_NETLINK ? ENOSYS : EPERM;
       EXPECT_EQ(Call(SYS_socket, high | family, SOCK_DGRAM, 0), FailsWith(allowed ? 0 : refusal))
           << family;
+    }
+    for (const long protocol : {1L, 4L, 12L, 16L}) {
+      EXPECT_EQ(Call(SYS_socket, high | AF_NETLINK, SOCK_RAW, high | protocol),
+                FailsWith(EAFNOSUPPORT))
+          << protocol;
     }
     for (const long family : {AF_UNIX, AF_INET, AF_TIPC}) {
       const Fate fate = RunAsGuest([=] {
@@ -198,6 +208,67 @@ TEST(SeccompPolicy, OnlyThreeSocketFamiliesAndOneKindOfPairAreThere) {
       EXPECT_EQ(fate, FailsWith(family == AF_UNIX ? 0 : EPERM)) << family;
     }
   }
+}
+
+TEST(SeccompPolicy, NoSocketTakesAProgram) {
+  const auto option = [](long level, long name) {
+    return RunAsGuest([=] {
+      const long fd = ::syscall(SYS_socket, AF_INET, SOCK_DGRAM, 0);
+      sock_filter all = BPF_STMT(BPF_RET | BPF_K, 0xffff);
+      const sock_fprog program = {1, &all};
+      return ErrnoOf(SYS_setsockopt, fd, level, name, &program, sizeof program);
+    });
+  };
+  for (const long high : {0L, kHighBits}) {
+    for (const long name :
+         {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+      EXPECT_EQ(option(high | SOL_SOCKET, high | name), FailsWith(ENOPROTOOPT)) << name;
+    }
+    EXPECT_EQ(option(high | SOL_SOCKET, SO_REUSEADDR), FailsWith(0));
+    // SO_ATTACH_BPF has the number of IP_UNICAST_IF, which refuses this value.
+    EXPECT_EQ(option(high | IPPROTO_IP, IP_UNICAST_IF), FailsWith(EINVAL));
+  }
+}
+
+TEST(SeccompPolicy, TheLimitOfCoresStaysAsTheJailHasSetIt) {
+  const auto limit_after = [](auto set) {
+    return RunAsGuest([=] {
+      rlimit before{};
+      rlimit after{};
+      ::syscall(SYS_prlimit64, 0, RLIMIT_CORE, nullptr, &before);
+      if (set() != 0) return 100;
+      if (::syscall(SYS_prlimit64, 0, RLIMIT_CORE, nullptr, &after) != 0) return 101;
+      return before.rlim_cur == after.rlim_cur && before.rlim_max == after.rlim_max ? 0 : 102;
+    });
+  };
+  static constexpr rlimit kOther = {3, 3};
+  for (const long high : {0L, kHighBits}) {
+    EXPECT_EQ(limit_after([=] { return ErrnoOf(SYS_setrlimit, high | RLIMIT_CORE, &kOther); }),
+              FailsWith(0));
+    EXPECT_EQ(limit_after([=] {
+                return ErrnoOf(SYS_prlimit64, high, high | RLIMIT_CORE, &kOther, nullptr);
+              }),
+              FailsWith(0));
+  }
+  // A pointer to a new value is not null although its low half is 0. So this call is no query.
+  EXPECT_EQ(limit_after([] {
+              constexpr std::uintptr_t kLowHalf = 1UL << 32;
+              void* room = ::mmap(nullptr, 2 * kLowHalf, PROT_NONE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+              if (room == MAP_FAILED) return 103;
+              const auto begin = reinterpret_cast<std::uintptr_t>(room);
+              auto* place = static_cast<rlimit*>(static_cast<void*>(static_cast<std::byte*>(room) +
+                                                                    (kLowHalf - begin % kLowHalf)));
+              if (::mprotect(place, sizeof(rlimit), PROT_READ | PROT_WRITE) != 0) return 104;
+              *place = kOther;
+              return ErrnoOf(SYS_prlimit64, 0L, RLIMIT_CORE, place, nullptr);
+            }),
+            FailsWith(0));
+  static constexpr rlimit kFiles = {20, 20};
+  EXPECT_EQ(Call(SYS_prlimit64, 0L, RLIMIT_NOFILE, &kFiles, nullptr), FailsWith(0));
+  EXPECT_EQ(Call(SYS_setrlimit, RLIMIT_NOFILE, &kFiles), FailsWith(0));
+  EXPECT_EQ(Call(SYS_prlimit64, static_cast<long>(::getpid()), RLIMIT_NOFILE, nullptr, nullptr),
+            FailsWith(EPERM));
 }
 
 TEST(SeccompPolicy, EveryNamespaceFlagOfCloneKills) {
@@ -295,8 +366,12 @@ TEST(SeccompPolicy, MistakesAreNamedWithFileAndLine) {
       {good + group + "reason = \"r\"\naction = \"kill\"\ncalls = []\n", "at least one"},
       {good + start + "6\ncompare = \"equals\"\nvalues = [{name=\"x\", value=1}]\n", "0 to 5"},
       {good + start + "0\ncompare = \"below\"\nvalues = [{name=\"x\", value=1}]\n", "equals"},
+      {good + start + "0\ncompare = \"has-any\"\nvalues = [{name=\"x\", value=1}]\n", "has-no-bit"},
       {good + start + "0\ncompare = \"equals\"\n", "expected at least one"},
       {good + start + "0\ncompare = \"equals\"\nvalues = [{name=\"x\", value=-1}]\n", "0 to"},
+      {good + start + "0\ncompare = \"equals\"\nvalues = [{name=\"x\", value=1}]\n" +
+           "[[group.case.also]]\nargument = 1\ncompare = \"equals\"\n",
+       "expected at least one"},
       {"numbers = [{call = \"write\", number = 500}]\n" + good, "no group names write"},
       {"closed_last = [\"write\"]\n" + good, "no group names write"},
       {"numbers = [{call = \"read\", number = 5}]\n" + good, "from 424"},
@@ -307,6 +382,38 @@ TEST(SeccompPolicy, MistakesAreNamedWithFileAndLine) {
     EXPECT_NE(rules.error().message().find(expected), std::string::npos) << rules.error().message();
     EXPECT_TRUE(rules.error().message().starts_with("p.toml:")) << rules.error().message();
   }
+}
+
+TEST(SeccompPolicy, ASocketOptionThatOutlivesItsSocketIsClosed) {
+  const struct {
+    int level, option, error;
+  } rows[] = {
+      {IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, ENODEV},
+      {IPPROTO_IPV6, IPV6_JOIN_ANYCAST, ENODEV},
+      {IPPROTO_IPV6, MCAST_JOIN_GROUP, ENODEV},
+      {IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP, ENODEV},
+      {IPPROTO_IPV6, MCAST_MSFILTER, ENODEV},
+      {IPPROTO_IP, IP_ADD_MEMBERSHIP, ENODEV},
+      {IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, ENODEV},
+      {IPPROTO_IP, IP_BLOCK_SOURCE, ENODEV},
+      {IPPROTO_IP, MCAST_JOIN_GROUP, ENODEV},
+      {IPPROTO_IPV6, 32, ENOPROTOOPT},  // IPV6_FLOWLABEL_MGR
+      {IPPROTO_TCP, TCP_FASTOPEN, ENOPROTOOPT},
+      {IPPROTO_TCP, TCP_ULP, ENOPROTOOPT},
+      {IPPROTO_UDP, 100, ENOPROTOOPT},  // UDP_ENCAP
+      {270, 1, ENOPROTOOPT},            // SOL_NETLINK, NETLINK_ADD_MEMBERSHIP
+      // Allowed: the kernel says that -1 is no descriptor.
+      {SOL_SOCKET, SO_REUSEADDR, EBADF},
+      {IPPROTO_TCP, TCP_NODELAY, EBADF},
+      {IPPROTO_IPV6, IPV6_V6ONLY, EBADF},
+      {IPPROTO_IP, IP_TTL, EBADF},
+  };
+  for (const auto& [level, option, error] : rows) {
+    EXPECT_EQ(Call(SYS_setsockopt, -1L, level, option, 0L, 0L), FailsWith(error))
+        << level << ' ' << option;
+  }
+  EXPECT_EQ(Call(SYS_getsockopt, -1L, SOL_SOCKET, SO_COOKIE, 0L, 0L), FailsWith(ENOPROTOOPT));
+  EXPECT_EQ(Call(SYS_getsockopt, -1L, SOL_SOCKET, SO_TYPE, 0L, 0L), FailsWith(EBADF));
 }
 
 TEST(SeccompPolicy, WithoutNamespacesThereAreNoSocketsAndNoIpcObjects) {
@@ -346,7 +453,7 @@ calls = ["write"]
       << rules.error().message();
 }
 
-/// What the program answers, as the kernel would run it.
+/// Returns the answer of the filter program, as the kernel would run it.
 std::uint32_t Answer(const sys::SeccompProgram& program, const seccomp_data& call) {
   std::uint32_t accumulator = 0;
   for (const sock_filter* at = program.instructions().data();; ++at) {
@@ -375,7 +482,7 @@ std::uint32_t Answer(const sys::SeccompProgram& program, const seccomp_data& cal
   }
 }
 
-/// What a process with both filters gets: the kernel takes the graver answer.
+/// Returns the answer for a process with both filters: the kernel takes the stricter one.
 std::uint32_t Graver(std::uint32_t one, std::uint32_t other) {
   const auto rank = [](std::uint32_t answer) {
     return static_cast<std::int32_t>(answer & SECCOMP_RET_ACTION_FULL);
@@ -383,7 +490,26 @@ std::uint32_t Graver(std::uint32_t one, std::uint32_t other) {
   return rank(one) < rank(other) ? one : other;
 }
 
-/// Calls that look at every value of the policy in every argument.
+/// Returns one call for each pair of values, for each case of the policy with several conditions.
+std::vector<seccomp_data> CallsOfCases() {
+  std::vector<seccomp_data> calls;
+  for (const SeccompRule& rule : Rules().rules) {
+    for (const sys::SeccompCase& one : rule.cases) {
+      for (const sys::SeccompCondition& also : one.also) {
+        for (const std::uint32_t value : one.values) {
+          for (const std::uint32_t second : also.values) {
+            calls.push_back({NumberOf(rule), ::seccomp_arch_native(), 0, {}});
+            calls.back().args[one.argument] = value;
+            calls.back().args[also.argument] = second;
+          }
+        }
+      }
+    }
+  }
+  return calls;
+}
+
+/// Returns calls with every value of the policy in every argument.
 std::vector<seccomp_data> ManyCalls() {
   std::set<std::uint64_t> values = {0, 1, ~0ULL};
   for (const SeccompRule& rule : Rules().rules) {
@@ -391,7 +517,7 @@ std::vector<seccomp_data> ManyCalls() {
       values.insert(one.values.begin(), one.values.end());
     }
   }
-  std::vector<seccomp_data> calls;
+  std::vector<seccomp_data> calls = CallsOfCases();
   for (const std::uint32_t arch : {::seccomp_arch_native(), 0U, std::uint32_t{AUDIT_ARCH_I386}}) {
     for (int number = -1; number < 600; ++number) {
       for (const int kind : {number, number | 0x40000000}) {
@@ -417,13 +543,17 @@ TEST(SeccompPolicy, TheTwoPartsOfAFilterDecideAsTheWhole) {
   }
 }
 
-TEST(SeccompPolicy, WhatIsClosedLastIsOpenBefore) {
+TEST(SeccompPolicy, CallsClosedLastAreOpenBefore) {
   const GuestFilter parts = BuiltinGuestFilter().value();
-  for (const long number : {SYS_mount, SYS_umount2, SYS_unshare, SYS_setns, SYS_seccomp}) {
+  const auto allowed = [&](long number, std::uint32_t answer) {
     const seccomp_data call = {static_cast<int>(number), ::seccomp_arch_native(), 0, {}};
     EXPECT_EQ(Answer(parts.of_slot, call), SECCOMP_RET_ALLOW) << number;
-    EXPECT_EQ(Answer(parts.of_guest, call), SECCOMP_RET_KILL_PROCESS) << number;
+    EXPECT_EQ(Answer(parts.of_guest, call), answer) << number;
+  };
+  for (const long number : {SYS_mount, SYS_umount2, SYS_unshare, SYS_setns, SYS_seccomp}) {
+    allowed(number, SECCOMP_RET_KILL_PROCESS);
   }
+  allowed(SYS_openat2, SECCOMP_RET_ERRNO | ENOSYS);
 }
 
 TEST(SeccompPolicy, WithoutNamespacesGuestsGetTheWholeFilterAtOnce) {

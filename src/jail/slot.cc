@@ -1,111 +1,56 @@
 #include "jail/slot.h"
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
-#include <system_error>
 #include <unistd.h>
 
-#include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/files.h"
-#include "jail/bare_plan.h"
+#include "jail/from_cell.h"
 #include "jail/guest_process.h"
-#include "jail/id_map.h"
 #include "jail/init/messages.h"
 #include "jail/init/protocol.h"
-#include "jail/plan.h"
-#include "jail/prepare.h"
 #include "jail/resource_limits.h"
-#include "jail/start_init.h"
-#include "jail/trees.h"
 #include "jail/watch.h"
 #include "sys/guest_tree.h"
 
 namespace polybox::jail {
-namespace {
-
-std::string Sentence(const init::Failed& failed, const std::string& step) {
-  const std::string what = step.empty()
-                               ? init::StageName(failed.stage)
-                               : fmt::format("{} ({})", init::StageName(failed.stage), step);
-  return fmt::format("{}: {}", what, std::generic_category().message(failed.error));
-}
-
-Outcome FromEnded(const init::Ended& ended) {
-  Outcome outcome;
-  outcome.end = WIFSIGNALED(ended.status) ? End::kSignalled : End::kExited;
-  outcome.exit_code = WIFSIGNALED(ended.status) ? 0 : WEXITSTATUS(ended.status);
-  outcome.signal = WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) : 0;
-  outcome.cpu_user = Duration(ended.user_nanoseconds);
-  outcome.cpu_system = Duration(ended.system_nanoseconds);
-  outcome.memory_peak = Bytes(ended.largest_resident_bytes);
-  return outcome;
-}
-
-}  // namespace
-
-/// The pod, which a signal may reach from any thread while its guest runs.
+/// The present cell. The slot's thread alone writes all fields but `cancelled`. What Signal() uses
+/// (`pidfd`, `running`, `cancelled`) is written under `mutex`, since Signal() runs on any thread.
 struct Slot::Live {
   std::mutex mutex;
   UniqueFd socket;
   UniqueFd pidfd;
   pid_t init = -1;
   pid_t guest = -1;
-  /// It has started already.
+  /// The guest is an interpreter that has started already.
   bool warm = false;
   pid_t zygote = -1;
-  /// It may still be at it, and will say when it is not.
+  /// The interpreter may still be starting; it sends Done when it is ready.
   bool starting = false;
-  /// Between the two ends of Run().
+  /// Run() has begun and not ended: only then Signal() may send a signal.
   bool running = false;
   bool cancelled = false;
 };
 
-Slot::Slot(pid_t pid, UniqueFd socket, std::optional<sys::SlotCgroup> cgroup)
-    : pid_(pid),
-      socket_(std::move(socket)),
-      cgroup_(std::move(cgroup)),
-      live_(std::make_unique<Live>()) {}
+Slot::Slot(BuiltSlot built) : built_(std::move(built)), live_(std::make_unique<Live>()) {}
 
-Slot::Slot(Slot&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      socket_(std::move(other.socket_)),
-      cgroup_(std::move(other.cgroup_)),
-      live_(std::move(other.live_)),
-      work_(std::move(other.work_)),
-      egress_(std::move(other.egress_)),
-      home_(std::move(other.home_)),
-      places_(std::move(other.places_)),
-      shares_uid_(other.shares_uid_),
-      steps_(std::move(other.steps_)),
-      shared_(std::move(other.shared_)),
-      filter_(std::move(other.filter_)),
-      disk_(other.disk_),
-      inodes_(other.inodes_),
-      limits_(other.limits_),
-      waiting_limits_(other.waiting_limits_),
-      first_disk_(other.first_disk_),
-      first_inodes_(other.first_inodes_) {}
+Slot::Slot(Slot&& other) noexcept = default;
 
 Slot::~Slot() {
-  if (pid_ < 0) return;
-  socket_.reset();
-  if (home_) AwaitEnd();
+  if (!built_.exists()) return;
   const pid_t zygote_pid = live_->zygote;
   const UniqueFd zygote(zygote_pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, zygote_pid, 0))
                                        : -1);
-  ::kill(pid_, SIGKILL);  // its pod and its zygote go with it
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  // Its init is the last of a pod to go. Cgroups can only be removed when they are empty, and on a
-  // busy machine that takes a while.
+  built_.End();
+  // The cell's init is the last process of a cell to end. Cgroups can only be removed when they are
+  // empty, and on a busy machine that takes a while.
   constexpr int kMostMilliseconds = 5000;
   for (const int left : {live_->pidfd.get(), zygote.get()}) {
     pollfd polled = {left, POLLIN, 0};
@@ -113,150 +58,52 @@ Slot::~Slot() {
   }
 }
 
-void Slot::AwaitEnd() const {
-  // It gives up after ten seconds itself, and then there is the scratch space.
-  constexpr int kMostMilliseconds = 20'000;
-  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-  pollfd polled = {pidfd.get(), POLLIN, 0};
-  while (pidfd.valid() && ::poll(&polled, 1, kMostMilliseconds) < 0 && errno == EINTR) {
-  }
-}
-
 Result<Slot> Slot::Make(const SlotOptions& options) {
-  std::optional<sys::SlotCgroup> cgroup;
-  if (options.cgroups != nullptr) {
-    // A name of its own: the kernel may take a moment to let go of the last slot of this number.
-    static std::atomic<unsigned> made = 0;
-    POLYBOX_ASSIGN_OR_RETURN(
-        cgroup, options.cgroups->MakeSlot(fmt::format("slot-{}-{}", options.number, ++made)));
-  }
-  POLYBOX_ASSIGN_OR_RETURN(StartedInit started,
-                           StartInit(options.spec.grade, cgroup ? &*cgroup : nullptr));
-  Slot slot(started.pid, std::move(started.socket), std::move(cgroup));
-  POLYBOX_RETURN_IF_ERROR(slot.SetUp(options).In("make a slot"));
+  POLYBOX_ASSIGN_OR_RETURN(BuiltSlot built, BuiltSlot::Make(options));
+  Slot slot(std::move(built));
+  POLYBOX_RETURN_IF_ERROR(slot.Begin(options.spec).In("make a slot"));
   return slot;
 }
 
-Status Slot::SetUp(const SlotOptions& options) {
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("unshare"));
-  init::Setup setup;
-  if (HasNamespaces(options.spec.grade)) {
-    POLYBOX_RETURN_IF_ERROR(MapIds(pid_, options.spec, options.number));
-    setup.has_root = options.spec.privileged;
-  } else {
-    POLYBOX_RETURN_IF_ERROR(UseScratchHome(options, setup));
-  }
-  if (cgroup_) {
-    const uid_t uid = options.spec.privileged ? SlotUid(options.number) : ::geteuid();
-    POLYBOX_RETURN_IF_ERROR(cgroup_->AllowStarter(uid));
-  }
-  POLYBOX_ASSIGN_OR_RETURN(Prepared prepared, Prepare(options.spec));
-  const Plan& plan = prepared.plan;
-  shared_ = std::move(prepared.shared);
-  std::vector<int> trees;
-  for (const UniqueFd& tree : prepared.trees) trees.push_back(tree.get());
-  for (const init::Operation& operation : plan.operations) steps_.push_back(Describe(operation));
-  setup.operations = plan.operations;
-  setup.bare.rules = plan.rules;
-  setup.filter_of_slot = options.filter.of_slot.bytes();
-  setup.filter_of_guest = filter_ = options.filter.of_guest.bytes();
-  setup.fail_at = options.fail_at;
-  setup.warm = options.spec.warm.start;
-  if (!init::Send(socket_.get(), init::Encode(setup), trees))
-    return Error::FromErrno("send the plan");
-  POLYBOX_RETURN_IF_ERROR(AwaitBuilt(plan.operations));
-  disk_ = first_disk_ = options.spec.scratch;
-  inodes_ = first_inodes_ = static_cast<std::int64_t>(options.spec.scratch_inodes);
-  const bool waits = options.spec.warm.start.kind != init::WarmKind::kNone;
-  if (waits && cgroup_) waiting_limits_ = options.spec.warm.limits;
+Status Slot::Begin(const Spec& spec) {
+  disk_ = first_disk_ = spec.scratch;
+  inodes_ = first_inodes_ = static_cast<std::int64_t>(spec.scratch_inodes);
+  const bool waits = spec.warm.start.kind != init::WarmKind::kNone;
+  if (waits && cgroup()) waiting_limits_ = spec.warm.limits;
   POLYBOX_RETURN_IF_ERROR(LimitWhoWaits());
-  POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kIfReady));
-  return AwaitPod();
+  POLYBOX_RETURN_IF_ERROR(AskForCell(Start::kIfReady));
+  return AwaitCell();
 }
 
-Status Slot::UseScratchHome(const SlotOptions& options, init::Setup& setup) {
-  const Spec& spec = options.spec;
-  const bool own_uid = spec.privileged;
-  POLYBOX_ASSIGN_OR_RETURN(
-      ScratchHome home,
-      ScratchHome::Make(options.number, own_uid ? Visitors::kOtherUids : Visitors::kNobody));
-  home_.emplace(std::move(home));
-  places_ = PlacesIn(spec, home_->path());
-  shares_uid_ = !own_uid;
-  setup.bare.walls =
-      spec.grade == Grade::kLandlock ? init::Walls::kLandlock : init::Walls::kNothing;
-  setup.bare.home = home_->path();
-  setup.bare.uid = own_uid ? spec.guest_uid.value_or(SlotUid(options.number) + 1) : 0;
-  setup.bare.closed_trees = own_uid && HasClosedTrees(spec.trees);
-  return {};
-}
-
-Status Slot::AwaitBuilt(const std::vector<init::Operation>& operations) {
-  init::Received received;
-  if (!init::Receive(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, "build: the slot init is gone");
-  }
-  init::Built built;
-  if (!init::Decode(received.bytes, built)) return ToError("build", received);
-  for (const init::SharedTree& tree : built.shared) {
-    const init::Operation& operation = operations.at(static_cast<std::size_t>(tree.index));
-    shared_.push_back(
-        fmt::format("/{}: {}", operation.target, std::generic_category().message(tree.error)));
-  }
-  return {};
-}
-
-Status Slot::AwaitDone(const std::string& intent) const {
-  init::Received received;
-  if (!init::ReceiveShort(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, intent + ": the slot init is gone");
-  }
-  if (init::KindOf(received.bytes) == init::MessageKind::kDone) return {};
-  return ToError(intent, received);
-}
-
-Error Slot::ToError(const std::string& intent, const init::Received& received) const {
-  init::Failed failed;
-  if (!init::Decode(received.bytes, failed)) {
-    return Error(ErrorKind::kSystem, intent + ": the slot init does not make sense");
-  }
-  const auto index = static_cast<std::size_t>(failed.index);
-  const bool known = failed.stage == init::Stage::kOperation && index < steps_.size();
-  // Files that find no room are too many or too large: their sender's fault.
-  const bool no_room = failed.stage == init::Stage::kFiles && failed.error == ENOSPC;
-  return Error(no_room ? ErrorKind::kInvalid : ErrorKind::kSystem,
-               Sentence(failed, known ? steps_[index] : ""));
-}
-
-Status Slot::AskForPod(Start start) {
-  init::NextPod next;
+Status Slot::AskForCell(Start start) {
+  init::NextCell next;
   next.warm = start != Start::kCold;
   next.between_sessions = start == Start::kWarm;
   std::vector<int> fds;
-  if (cgroup_) {
-    POLYBOX_RETURN_IF_ERROR(cgroup_->MakeRoomToWait());
-    fds = cgroup_->JoinFds();
+  if (cgroup()) {
+    POLYBOX_RETURN_IF_ERROR(cgroup()->MakeRoomToWait());
+    fds = cgroup()->JoinFds();
     next.join_count = static_cast<std::uint32_t>(fds.size());
-    // On v1 there may be a directory as well, of no controller: not worth its price on every run.
-    next.clone_into = cgroup_->capabilities().version == sys::CgroupVersion::kV2;
-    if (next.clone_into) fds.push_back(cgroup_->CloneFd());
-    next.counted = cgroup_->capabilities().counts_cpu;
+    // On v1 there may be a directory without controllers too: not worth its cost on every run.
+    next.clone_into = cgroup()->capabilities().version == sys::CgroupVersion::kV2;
+    if (next.clone_into) fds.push_back(cgroup()->CloneFd());
+    next.counted = cgroup()->capabilities().counts_cpu;
   }
-  if (init::Send(socket_.get(), init::Encode(next), fds)) return {};
-  return Error::FromErrno("ask for a pod");
+  if (init::Send(built_.socket(), init::Encode(next), fds)) return {};
+  return Error::FromErrno("ask for a cell");
 }
 
-Status Slot::AwaitPod() {
+Status Slot::AwaitCell() {
   init::Received received;
-  if (!init::ReceiveShort(socket_.get(), received)) {
-    return Error(ErrorKind::kSystem, "make a pod: the slot init is gone");
+  if (!init::ReceiveShort(built_.socket(), received)) {
+    return Error(ErrorKind::kSystem, "make a cell: the slot init is gone");
   }
-  init::PodReady ready;
-  if (!init::Decode(received.bytes, ready)) return ToError("make a pod", received);
+  init::CellReady ready;
+  if (!init::Decode(received.bytes, ready)) return built_.ToError("make a cell", received);
   const std::size_t expected = 1U + ready.new_init + ready.new_work + ready.new_egress;
-  if (received.fds.size() != expected) return ToError("make a pod", received);
-  auto next = received.fds.begin();
-  const auto take = [&] { return UniqueFd(std::exchange(*next++, -1)); };
+  if (received.fds.size() != expected) return built_.ToError("make a cell", received);
+  std::size_t next = 0;
+  const auto take = [&] { return received.fds.Take(next++); };
   {
     const std::lock_guard lock(live_->mutex);
     live_->socket = take();
@@ -268,13 +115,13 @@ Status Slot::AwaitPod() {
     live_->starting = ready.warm && ready.zygote <= 0;
     if (!live_->running) live_->cancelled = false;
   }
-  if (ready.new_work || !ready.has_work) work_ = ready.new_work ? take() : UniqueFd();
+  if (ready.new_work || !ready.has_work) work_ = {ready.new_work ? take() : UniqueFd()};
   if (ready.new_egress) egress_ = take();
-  return cgroup_ ? cgroup_->ResetCounters() : Status();
+  return cgroup() ? cgroup()->ResetCounters() : Status();
 }
 
 Status Slot::PutFiles(const std::vector<InputFile>& files) {
-  // What the last run was allowed is no business of these.
+  // The files of a session get the size of a new session, not the size that the last run had.
   RunLimits first;
   first.disk = first_disk_;
   first.inodes = first_inodes_;
@@ -296,14 +143,14 @@ Status Slot::PutPacked(const std::vector<init::FileHeader>& files, int content) 
 }
 
 Status Slot::SendFiles(const std::vector<init::FileHeader>& files, int content) const {
-  if (!init::Send(socket_.get(), init::Encode(init::Files{places_.work, files}), {content})) {
+  if (!init::Send(built_.socket(), init::Encode(init::Files{places().work, files}), {content})) {
     return Error::FromErrno("send the files");
   }
-  return AwaitDone("write the files");
+  return built_.AwaitDone("write the files");
 }
 
 Status Slot::MakeRoomFor(const std::vector<init::FileHeader>& files) {
-  // A page for a name, and directories on the way: twice as much is always enough.
+  // A page for each name, and parent directories: twice as much is always enough.
   RunLimits needed;
   std::uint64_t bytes = 0;
   for (const init::FileHeader& file : files) bytes += file.size + 4096;
@@ -314,71 +161,71 @@ Status Slot::MakeRoomFor(const std::vector<init::FileHeader>& files) {
 
 Status Slot::Reap() {
   init::Received used;
-  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
-      !init::ReceiveShort(socket_.get(), used)) {
-    return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
+  if (!init::Send(built_.socket(), init::Encode(init::MessageKind::kReap)) ||
+      !init::ReceiveShort(built_.socket(), used)) {
+    return Error(ErrorKind::kSystem, "reap a cell: the slot init is gone");
   }
   return {};
 }
 
 Result<UniqueFd> Slot::OpenDirectory(const std::string& name) {
   init::Received received;
-  if (!init::Send(socket_.get(), init::Encode(init::OpenDirectory{name, !live_->socket.valid()})) ||
-      !init::ReceiveShort(socket_.get(), received)) {
+  if (!init::Send(built_.socket(),
+                  init::Encode(init::OpenDirectory{name, !live_->socket.valid()})) ||
+      !init::ReceiveShort(built_.socket(), received)) {
     return Error(ErrorKind::kSystem, "open a directory: the slot init is gone");
   }
   if (init::KindOf(received.bytes) != init::MessageKind::kDone || received.fds.size() != 1) {
-    return ToError("open a directory", received);
+    return built_.ToError("open a directory", received);
   }
-  UniqueFd directory(received.fds[0]);
-  received.fds.clear();
-  return directory;
+  return received.fds.Take(0);
 }
 
 bool Slot::IsEmpty(const std::string& name) const {
-  if (!work_.valid()) return false;
+  if (!work_.self.valid()) return false;
   const Result<UniqueFd> directory =
-      sys::OpenBeneath(work_.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      sys::OpenBeneath(work_.self.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return directory.ok() && sys::IsEmptyDirectory(directory->get());
 }
 
 Bytes Slot::WaitingMemory() const {
   std::uint64_t bytes = 0;
-  // One that has not started shares the init's memory.
+  // A guest that is no started interpreter shares the slot init's memory.
   const pid_t guest = live_->warm ? live_->guest : -1;
-  for (const pid_t pid : {pid_, guest, live_->zygote}) bytes += PrivateBytes(pid);
+  for (const pid_t pid : {built_.pid(), guest, live_->zygote}) bytes += PrivateBytes(pid);
   return Bytes(bytes);
 }
 
 Status Slot::NextStep(Start start) {
-  // The cgroup must be empty for it: the pod is reaped first.
-  if (cgroup_ && cgroup_->Renews()) POLYBOX_RETURN_IF_ERROR(Reap());
-  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->NextStep());
-  POLYBOX_RETURN_IF_ERROR(AskForPod(start));
-  return AwaitPod();
+  // The cgroup must be empty before it is renewed, so the cell is reaped first.
+  if (cgroup() && cgroup()->Renews()) POLYBOX_RETURN_IF_ERROR(Reap());
+  if (cgroup()) POLYBOX_RETURN_IF_ERROR(cgroup()->NextStep());
+  POLYBOX_RETURN_IF_ERROR(AskForCell(start));
+  return AwaitCell();
 }
 
 Status Slot::Resize(const RunLimits& limits) {
   if (limits.disk == disk_ && limits.inodes == inodes_) return {};
-  const init::Resize size = {limits.disk.count(), static_cast<std::uint64_t>(limits.inodes)};
-  if (!init::Send(socket_.get(), init::Encode(size))) return Error::FromErrno("send a size");
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("size the scratch space"));
+  if (!init::Send(built_.socket(), init::Encode(ScratchSize(limits)))) {
+    return Error::FromErrno("send a size");
+  }
+  POLYBOX_RETURN_IF_ERROR(built_.AwaitDone("size the scratch space"));
   disk_ = limits.disk;
   inodes_ = limits.inodes;
   return {};
 }
 
 Status Slot::SetLimits(const RunLimits& limits) {
-  if (!cgroup_) return {};
+  if (!cgroup()) return {};
   limits_ = GroupLimits(limits);
-  return cgroup_->SetLimits(*limits_);
+  return cgroup()->SetLimits(*limits_);
 }
 
 Result<Outcome> Slot::Run(const RunRequest& request) {
   if (!live_->socket.valid()) {
     POLYBOX_RETURN_IF_ERROR(NextStep(request.warm ? Start::kIfReady : Start::kCold));
   }
-  if (cgroup_ && request.limits.memory < LeastMemory(request)) return EndForWantOfMemory();
+  if (cgroup() && request.limits.memory < LeastMemory(request)) return EndForWantOfMemory();
   POLYBOX_RETURN_IF_ERROR(Resize(request.limits));
   const Status limited = SetLimits(request.limits);
   if (!limited.ok() && limited.error().system_errno() == EBUSY) return EndForWantOfMemory();
@@ -389,17 +236,17 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
     live_->running = running;
   };
   set_running(true);
-  Result<std::optional<Outcome>> tried = RunInPod(request);
+  Result<std::optional<Outcome>> tried = RunInCell(request);
   if (tried.ok() && !tried->has_value()) {
-    // Nothing of the program has run yet.
+    // The interpreter took no program: nothing of the program has run, so it can start cold.
     POLYBOX_RETURN_IF_ERROR(NextStep(Start::kCold));
     POLYBOX_RETURN_IF_ERROR(SetLimits(request.limits));
     if (request.one_cpu) POLYBOX_RETURN_IF_ERROR(KeepOnOneCpu(live_->guest));
     if (WasCancelled()) {
-      POLYBOX_ASSIGN_OR_RETURN(Outcome cancelled, Stop(End::kCancelled));
+      POLYBOX_ASSIGN_OR_RETURN(Outcome cancelled, StopBeforeRun(End::kCancelled));
       tried = std::optional(std::move(cancelled));
     } else {
-      tried = RunInPod(request);
+      tried = RunInCell(request);
     }
   }
   set_running(false);
@@ -408,8 +255,8 @@ Result<Outcome> Slot::Run(const RunRequest& request) {
   Result<Outcome> outcome = tried->has_value()
                                 ? Result<Outcome>(std::move(**tried))
                                 : Error(ErrorKind::kSystem, "the guest ended before it began");
-  // Where no kernel does it, the rest of its tree is ended before anyone learns of the end.
-  if (home_ && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
+  // Without a PID namespace the rest of the process tree is ended before the end is reported.
+  if (home() && outcome.ok()) POLYBOX_RETURN_IF_ERROR(Reap());
   return outcome;
 }
 
@@ -422,83 +269,85 @@ bool Slot::AwaitInterpreter() {
   return ::poll(&polled, 1, kMostMilliseconds) > 0 &&
          init::ReceiveShort(live_->socket.get(), word) &&
          init::KindOf(word.bytes) == init::MessageKind::kDone &&
-         (!cgroup_ || cgroup_->ResetCounters().ok());
+         (!cgroup() || cgroup()->ResetCounters().ok());
 }
 
-Result<std::optional<Outcome>> Slot::RunInPod(const RunRequest& request) {
+Result<std::optional<Outcome>> Slot::RunInCell(const RunRequest& request) {
   if (!AwaitInterpreter()) return std::optional<Outcome>();
-  const RunLimits counted = shares_uid_ ? WithOwnTasks(request.limits) : request.limits;
+  HeldResources resources = HoldResources(request.limits, built_.CountedBy());
   const init::Run run = {.argv = request.argv,
                          .env = request.env,
                          .directory = request.directory,
-                         .limits = ResourceLimits(counted, cgroup_.has_value()),
+                         .limits = std::move(resources.limits),
                          .warm = request.warm && live_->warm,
-                         .filter = live_->warm ? filter_ : ""};
-  const WatchLimits limits = {.wall_time = request.limits.wall_time,
-                              .cpu_time = request.limits.cpu_time,
-                              .cpu_per_second = request.limits.cpu_per_second};
+                         .filter = live_->warm ? built_.filter() : ""};
   const std::string message = init::Encode(run);
-  if (message.size() > init::kLargestMessage) {
-    return Error(ErrorKind::kInvalid,
-                 fmt::format("arguments and environment are too large: {} bytes", message.size()));
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  // When it cannot be sent, the pod is gone, which the watch will see.
+  POLYBOX_RETURN_IF_ERROR(CheckSize(message));
+  WatchedTree tree({.cgroup = cgroup(),
+                    .limits = request.limits,
+                    .program = request.argv[0],
+                    .lowered = std::move(resources.lowered),
+                    .home = home()});
+  tree.Start(Roots());
+  // If the message cannot be sent, the cell has ended, and AwaitWord() sees the closed socket.
   if (!init::Send(live_->socket.get(), message,
                   {request.stdin_fd, request.stdout_fd, request.stderr_fd}) &&
       errno != EPIPE && errno != ECONNRESET) {
     return Error::FromErrno("send the run");
   }
-  const Watched watched =
-      WatchPod(live_->socket.get(), limits, cgroup_ ? &*cgroup_ : nullptr, request.attendant);
-  const auto wall = std::chrono::steady_clock::now() - begin;
-  const auto stop = [&](End end) -> Result<std::optional<Outcome>> {
-    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(end));
-    return std::optional(std::move(outcome));
-  };
-  Result<std::optional<Outcome>> outcome =
-      watched == Watched::kWord
-          ? TakeWord(request)
-          : stop(watched == Watched::kWallTime ? End::kTimedOut : End::kCpuLimit);
-  if (outcome.ok() && outcome->has_value()) (*outcome)->wall = wall;
-  return outcome;
+  const bool spoke = AwaitWord(tree, request.attendant);
+  const auto now = WatchedTree::Clock::now();
+  if (spoke) return TakeWord(request, tree, now);
+  POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(tree, now));
+  return std::optional(std::move(outcome));
 }
 
-Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request) {
+bool Slot::AwaitWord(WatchedTree& tree, Attendant* attendant) const {
+  std::vector<pollfd> polled;
+  while (true) {
+    const auto wait = std::max(tree.next() - WatchedTree::Clock::now(), Duration::zero());
+    if (AwaitMessage(live_->socket.get(), wait, attendant, polled)) return true;
+    if (tree.Check(WatchedTree::Clock::now())) return false;
+  }
+}
+
+TreeRoots Slot::Roots() const {
+  // Without a PID namespace an orphan can become a child of the slot init.
+  if (home()) return {.root = built_.pid(), .own = {built_.pid(), live_->init}};
+  return {.root = live_->init, .own = {live_->init}, .scratch = work_.parent.get()};
+}
+
+Result<std::optional<Outcome>> Slot::TakeWord(const RunRequest& request, WatchedTree& tree,
+                                              WatchedTree::Clock::time_point now) {
+  const auto stop = [&](End reason) -> Result<std::optional<Outcome>> {
+    tree.EndFor(reason);
+    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(tree, now));
+    return std::optional(std::move(outcome));
+  };
   init::Received received;
   if (!init::ReceiveShort(live_->socket.get(), received)) {
-    // Its init is gone without a word: we killed it, or something outside did.
-    POLYBOX_ASSIGN_OR_RETURN(Outcome outcome,
-                             Stop(WasCancelled() ? End::kCancelled : End::kSignalled));
-    return std::optional(std::move(outcome));
+    // The cell's init ended without a report: the server killed it, or something outside did.
+    return stop(WasCancelled() ? End::kCancelled : End::kSignalled);
   }
   init::Ended ended;
   if (init::Decode(received.bytes, ended)) {
-    // The kernel says who speaks: only the pod's init can tell of an end.
-    if (received.sender != live_->init) {
-      POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(End::kSignalled));
-      return std::optional(std::move(outcome));
-    }
+    // The kernel names the sender of a message: only the cell's init may report an end.
+    if (received.sender != live_->init) return stop(End::kSignalled);
     if (!ended.started) return std::optional<Outcome>();
-    Outcome outcome = FromEnded(ended);
+    Outcome outcome = tree.Ended(ended, now);
     outcome.warm = request.warm && live_->warm;
-    FillUsage(outcome);
-    // The kernel may not have counted all yet whom it killed.
+    // The kernel may not have counted all processes yet that it killed.
     if (outcome.oom_kills > 0) {
       POLYBOX_RETURN_IF_ERROR(Reap());
-      FillUsage(outcome);
+      tree.AddUsage(outcome);
     }
     return std::optional(std::move(outcome));
   }
   init::Failed failed;
   if (!init::Decode(received.bytes, failed)) {
-    return Error(ErrorKind::kSystem, "the pod does not make sense");
+    return Error(ErrorKind::kSystem, "the cell does not make sense");
   }
-  Outcome outcome;
-  outcome.end = End::kSetupFailed;
-  const std::string step = failed.stage == init::Stage::kExec ? request.argv[0] : "";
-  outcome.setup_failure = Sentence(failed, step);
-  return std::optional(std::move(outcome));
+  return std::optional(tree.NotStarted(failed));
 }
 
 bool Slot::WasCancelled() const {
@@ -506,75 +355,66 @@ bool Slot::WasCancelled() const {
   return live_->cancelled;
 }
 
-Result<Outcome> Slot::Stop(End end) {
-  const bool has_pid_namespace = !home_;
-  if (!cgroup_ && has_pid_namespace) KillAllButInit(live_->pidfd.get());
+Result<Outcome> Slot::Stop(WatchedTree& tree, WatchedTree::Clock::time_point now) {
+  const bool has_pid_namespace = !home();
+  if (!cgroup() && has_pid_namespace) KillAllButInit(live_->pidfd.get());
   ::syscall(SYS_pidfd_send_signal, live_->pidfd.get(), SIGKILL, nullptr, 0);
-  if (cgroup_) cgroup_->LiftCpuLimit();
+  if (cgroup()) cgroup()->LiftCpuLimit();
   init::Received received;
   init::Ended used;
-  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kReap)) ||
-      !init::ReceiveShort(socket_.get(), received) || !init::Decode(received.bytes, used)) {
-    return Error(ErrorKind::kSystem, "reap a pod: the slot init is gone");
+  if (!init::Send(built_.socket(), init::Encode(init::MessageKind::kReap)) ||
+      !init::ReceiveShort(built_.socket(), received) || !init::Decode(received.bytes, used)) {
+    return Error(ErrorKind::kSystem, "reap a cell: the slot init is gone");
   }
-  Outcome outcome = FromEnded(used);
-  outcome.end = end;
-  // The kill was ours.
-  if (end != End::kSignalled) outcome.signal = 0;
-  FillUsage(outcome);
-  return outcome;
+  // The status is that of the cell's init, which may have ended by itself meanwhile. Only a signal
+  // that the server did not send says how the guest ended.
+  if (tree.ending() != End::kSignalled || !WIFSIGNALED(used.status)) used.status = SIGKILL;
+  return tree.Ended(used, now);
+}
+
+Result<Outcome> Slot::StopBeforeRun(End reason) {
+  WatchedTree tree({.cgroup = cgroup(), .limits = {}, .program = ""});
+  tree.EndFor(reason);
+  return Stop(tree, WatchedTree::Clock::now());
 }
 
 Result<Outcome> Slot::EndForWantOfMemory() {
-  POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, Stop(End::kOutOfMemory));
+  POLYBOX_ASSIGN_OR_RETURN(Outcome outcome, StopBeforeRun(End::kOutOfMemory));
   outcome.signal = SIGKILL;
   live_->socket.reset();
   return outcome;
 }
 
-void Slot::FillUsage(Outcome& outcome) const {
-  if (!cgroup_) return;
-  const Result<sys::CgroupUsage> usage = cgroup_->ReadUsage();
-  if (!usage.ok()) return;
-  if (usage->cpu_user) outcome.cpu_user = usage->cpu_user;
-  if (usage->cpu_system) outcome.cpu_system = usage->cpu_system;
-  outcome.memory_peak = usage->memory_peak;
-  outcome.processes_peak = usage->processes_peak;
-  outcome.oom_kills = usage->oom_kills.value_or(0);
-  const bool killed = outcome.end == End::kSignalled && outcome.signal == SIGKILL;
-  if (killed && outcome.oom_kills > 0) outcome.end = End::kOutOfMemory;
-}
-
 Status Slot::LimitWhoWaits() {
   if (!MustLimitWhoWaits()) return {};
   limits_ = waiting_limits_;
-  return cgroup_->SetLimits(*limits_);
+  return cgroup()->SetLimits(*limits_);
 }
 
 Status Slot::Reset() {
-  // Of a pod that was not used. Sockets that are left then are the last session's.
+  // Closes the socket of a cell that was not used. Sockets that are left are the last session's.
   live_->socket.reset();
-  if (!init::Send(socket_.get(), init::Encode(init::MessageKind::kWipe))) {
+  if (!init::Send(built_.socket(), init::Encode(init::MessageKind::kWipe))) {
     return Error::FromErrno("ask for a wipe");
   }
-  // Both at once where nothing must happen in between: the slot init need not wait for us.
-  const bool in_between = cgroup_ && (cgroup_->Renews() || MustLimitWhoWaits());
-  if (!in_between) POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
-  POLYBOX_RETURN_IF_ERROR(AwaitDone("wipe"));
+  // Both requests at once, unless something must happen in between: this saves a round trip.
+  const bool in_between = cgroup() && (cgroup()->Renews() || MustLimitWhoWaits());
+  if (!in_between) POLYBOX_RETURN_IF_ERROR(AskForCell(Start::kWarm));
+  POLYBOX_RETURN_IF_ERROR(built_.AwaitDone("wipe"));
   if (in_between) {
-    POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers());
+    POLYBOX_RETURN_IF_ERROR(cgroup()->DropLeftovers());
     POLYBOX_RETURN_IF_ERROR(LimitWhoWaits());
-    POLYBOX_RETURN_IF_ERROR(AskForPod(Start::kWarm));
-    return AwaitPod();
+    POLYBOX_RETURN_IF_ERROR(AskForCell(Start::kWarm));
+    return AwaitCell();
   }
-  // The next guest may be on its way into it. When it is there, this takes three times as long.
-  if (cgroup_) POLYBOX_RETURN_IF_ERROR(cgroup_->DropLeftovers(sys::Inside::kNextGuest));
-  return AwaitPod();
+  // The next guest may be joining the cgroup. Once it is there, this takes three times as long.
+  if (cgroup()) POLYBOX_RETURN_IF_ERROR(cgroup()->DropLeftovers(sys::Inside::kNextGuest));
+  return AwaitCell();
 }
 
 bool Slot::Alive() {
-  // Neither has anything to say now but its end, or that it has started.
-  std::array<pollfd, 2> polled = {{{socket_.get(), POLLIN, 0}, {live_->socket.get(), POLLIN, 0}}};
+  // Between sessions a socket has nothing to read but its end, or a report of readiness.
+  std::array<pollfd, 2> polled = {{{built_.socket(), POLLIN, 0}, {live_->socket.get(), POLLIN, 0}}};
   if (::poll(polled.data(), polled.size(), 0) == 0) return true;
   return polled[0].revents == 0 && live_->starting && AwaitInterpreter();
 }

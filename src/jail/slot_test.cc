@@ -1,5 +1,5 @@
-// The slot on this host: these tests need what grade full needs, and skip with the reason
-// elsewhere.
+// Slots on this host. These tests need what grade full needs; elsewhere they skip with the reason.
+
 #include "jail/slot.h"
 
 #include <algorithm>
@@ -16,9 +16,11 @@
 #include <sys/wait.h>
 
 #include "base/files.h"
-#include "jail/init/slot.h"
+#include "base/testing/await.h"
+#include "jail/init/trace.h"
 #include "jail/plan.h"
 #include "jail/testing/full_slot.h"
+#include "jail/testing/signal_guest.h"
 
 namespace polybox::jail {
 namespace {
@@ -27,7 +29,7 @@ TEST_F(FullSlot, TheGuestIsAnUnprivilegedProcessTwoInItsOwnWorld) {
   const Ran ran = Shell("id -u; id -g; echo $$ $PPID; pwd; hostname; echo /proc/[0-9]; ls /");
   EXPECT_EQ(ran.outcome.end, End::kExited) << Explain(ran.outcome, {});
   EXPECT_EQ(ran.err, "");
-  // Its init is not shown: what that says of itself tells of others.
+  // The cell's init is not shown, because its /proc files tell about earlier guests.
   EXPECT_EQ(ran.out.substr(0, 45), "65534\n65534\n2 1\n/sandbox\nsandbox\n/proc/2\nbin\n")
       << ran.out;
 }
@@ -57,24 +59,7 @@ TEST_F(FullSlot, TheWallTimeEndsTheWholeTree) {
 }
 
 TEST_F(FullSlot, SignalsReachTheGuestAndAKillEndsAll) {
-  const auto when_it_is_there = [&](int signal) {
-    return std::jthread([this, signal] {
-      for (int i = 0; i < 2000 && slot_->IsEmpty("."); ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      }
-      slot_->Signal(signal);
-    });
-  };
-  {
-    const std::jthread interrupter = when_it_is_there(SIGINT);
-    const Ran asked =
-        Shell("trap 'echo caught; exit 3' INT; : > here; while :; do sleep 0.01; done");
-    EXPECT_EQ(asked.out, "caught\n");
-    EXPECT_EQ(asked.outcome.exit_code, 3);
-  }
-  ASSERT_TRUE(slot_->Reset().ok());
-  const std::jthread killer = when_it_is_there(SIGKILL);
-  EXPECT_EQ(Shell(": > here; sleep 30").outcome.end, End::kCancelled);
+  CheckSignals(*slot_);
 }
 
 TEST_F(FullSlot, MoreMemoryThanAllowedIsOutOfMemory) {
@@ -90,7 +75,7 @@ TEST_F(FullSlot, MoreMemoryThanAllowedIsOutOfMemory) {
 
 TEST_F(FullSlot, LessMemoryThanAnythingNeedsIsOutOfMemoryToo) {
   RunLimits limits;
-  // Less than is taken already, and less than exec() needs.
+  // Less memory than is charged already, and less than exec() needs.
   for (const Bytes memory : {Bytes(1), Bytes::KiB(16), Bytes::KiB(64)}) {
     limits.memory = memory;
     const Ran ran = Shell("true", limits);
@@ -100,7 +85,7 @@ TEST_F(FullSlot, LessMemoryThanAnythingNeedsIsOutOfMemoryToo) {
   EXPECT_EQ(Shell("echo on").out, "on\n") << "the slot is as good as new";
 }
 
-TEST_F(FullSlot, WhatWaitsForTheNextRunIsNotHeldToTheMemoryOfTheLast) {
+TEST_F(FullSlot, TheNextCellIsNotHeldToTheMemoryOfTheLastRun) {
   RunLimits limits;
   for (const Bytes memory : {Bytes(4096), Bytes::KiB(128), Bytes::KiB(512)}) {
     limits.memory = memory;
@@ -112,7 +97,7 @@ TEST_F(FullSlot, WhatWaitsForTheNextRunIsNotHeldToTheMemoryOfTheLast) {
   }
 }
 
-TEST_F(FullSlot, WhatOneRunMayWriteDoesNotBoundTheNextSessionsFiles) {
+TEST_F(FullSlot, ARunsWriteLimitDoesNotBoundTheNextSessionsFiles) {
   RunLimits limits;
   limits.disk = Bytes(4096);
   Shell("true", limits);
@@ -206,8 +191,9 @@ bool KernelTellsEveryChange() {
   return init::EveryChangeShows();
 }
 
-// A file system that stays is told from a new one by the numbers that its inodes get.
+// A kept file system differs from a new one in the numbers of its next inodes.
 TEST_F(FullSlot, OnlyAWorkingDirectoryThatNobodyTouchedOutlivesItsSession) {
+  POLYBOX_SKIP_WITHOUT_REUSE();
   if (!KernelTellsEveryChange()) GTEST_SKIP() << "this kernel does not tell every change";
   const auto session = [&](const std::string& script) {
     const Status put = slot_->PutFiles({{"program", "text"}, {"output", "", S_IFDIR | 0755}});
@@ -234,14 +220,14 @@ TEST_F(FullSlot, OnlyAWorkingDirectoryThatNobodyTouchedOutlivesItsSession) {
     EXPECT_EQ(session(untouched), first) << touch;
     EXPECT_EQ(session(untouched), second) << touch;
   }
-  // Its content is nobody's: the file goes.
+  // The content was changed, so the file must be made anew.
   session("echo other > program; chmod 0 program; chmod 700 output; touch -d 2001-01-01 output");
   const std::string after = session("stat -c '%a %y' output");
   EXPECT_NE(after.find("text"), std::string::npos) << after;
   EXPECT_EQ(after.find("2001"), std::string::npos) << after;
 }
 
-// Whoever makes an object of a kind first gets the same identifier for it, whatever came before.
+// The first object of a kind gets the same identifier, whatever an earlier session made.
 TEST_F(FullSlot, NothingIsLeftOfSystemVObjects) {
   const std::pair<const char*, const char*> commands[] = {
       {"ipcmk -M 4096", "ipcrm -m"}, {"ipcmk -S 1", "ipcrm -s"}, {"ipcmk -Q", "ipcrm -q"}};
@@ -255,7 +241,7 @@ TEST_F(FullSlot, NothingIsLeftOfSystemVObjects) {
   EXPECT_EQ(Shell("tail -qn +2 /proc/sysvipc/*").out, "");
 }
 
-TEST_F(FullSlot, WhatIsLeftInSystemVObjectsIsNotTheNextSessions) {
+TEST_F(FullSlot, ContentOfSystemVObjectsDoesNotReachTheNextSession) {
   const std::string fill = R"(python3 -c '
 import ctypes
 c = ctypes.CDLL(None)
@@ -276,8 +262,8 @@ print(c.semget(0, 9, 0o1600) >= 0)')";
   }
 }
 
-// Messages that hold each other's sockets outlive their senders until the kernel finds them, the
-// deeper the later, and with them whatever was sent along.
+// Messages that hold each other's sockets outlive their senders, with everything that was sent
+// along, until the kernel finds them. The kernel finds deeper ones later.
 TEST_F(FullSlot, NothingInFlightReachesTheNextSession) {
   const std::string leave = R"(python3 -c '
 import fcntl, os, socket
@@ -316,6 +302,7 @@ for place in / /tmp /sandbox /usr; do flock -n $place true || echo $place; done)
 }
 
 TEST_F(FullSlot, AnIpcNamespaceStaysWhereNothingWasMade) {
+  POLYBOX_SKIP_WITHOUT_REUSE();
   if (!std::filesystem::exists("/proc/sys/kernel/shm_next_id"))
     GTEST_SKIP() << "no CONFIG_CHECKPOINT_RESTORE";
   const std::string first = Shell("readlink /proc/self/ns/ipc").out;
@@ -345,7 +332,7 @@ TEST_F(FullSlot, LocksOnWhatIsShownReachNobodyElse) {
   }
 }
 
-// Without what the kernel counts for the whole machine: sockets allocated, and their memory.
+// Leaves out what the kernel counts for the whole machine: allocated sockets, and their memory.
 constexpr const char* kNetworkState =
     "cd /proc/net; cat snmp snmp6 netstat rt6_stats ip6_flowlabel dev dev_snmp6/lo igmp igmp6 tcp "
     "udp 2>&1; sed -E 's/(alloc|mem|memory) [0-9]+//g' sockstat sockstat6; "
@@ -377,13 +364,14 @@ for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
 }
 
 TEST_F(FullSlot, ASessionWithoutNetworkKeepsTheNamespace) {
+  POLYBOX_SKIP_WITHOUT_REUSE();
   const std::string before = Shell("readlink /proc/self/ns/net").out;
   ASSERT_TRUE(slot_->Reset().ok());
   EXPECT_EQ(Shell("readlink /proc/self/ns/net").out, before)
       << "a new one costs half a millisecond";
 }
 
-TEST_F(FullSlot, WhatCannotBePartedIsShownAndNamed) {
+TEST_F(FullSlot, DirectoriesThatCannotBeSeparatedAreShownAndNamed) {
   std::string big = std::filesystem::temp_directory_path() / "big.XXXXXX";
   const UniqueFd file(::mkostemp(big.data(), O_CLOEXEC));
   ASSERT_EQ(::ftruncate(file.get(), 3 << 20), 0);
@@ -391,7 +379,7 @@ TEST_F(FullSlot, WhatCannotBePartedIsShownAndNamed) {
   SlotOptions options = Options();
   options.number = 1;
   options.spec.trees.push_back({big, "/big", true, false});
-  // No overlay can be made of /proc: it claims the greatest depth of stacking there is.
+  // No overlay can be made of /proc, which reports the greatest possible stacking depth.
   options.spec.trees.push_back({"/proc/tty", "/terminals", false, false});
   auto slot = Slot::Make(options);
   std::filesystem::remove(big);
@@ -448,10 +436,7 @@ TEST_F(FullSlot, IsAliveBetweenSessionsUntilItsInitIsKilled) {
   ASSERT_TRUE(slot_->Reset().ok());
   EXPECT_TRUE(slot_->Alive());
   ASSERT_EQ(::kill(slot_->pid(), SIGKILL), 0);
-  for (int i = 0; i < 1000 && slot_->Alive(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_FALSE(slot_->Alive());
+  EXPECT_TRUE(testing::Await([&] { return !slot_->Alive(); }));
 }
 
 TEST_F(FullSlot, TheHostIsOutOfReach) {
@@ -462,13 +447,21 @@ TEST_F(FullSlot, TheHostIsOutOfReach) {
   EXPECT_EQ(ran.out, "");
 }
 
-TEST_F(FullSlot, WithEgressThereIsOneListenerAndItIsOurs) {
-  SlotOptions options = Options();
-  options.number = 2;
-  options.spec.egress = true;
-  auto made = Slot::Make(options);
-  ASSERT_TRUE(made.ok()) << made.error().message();
-  slot_.emplace(std::move(made).value());
+class SlotWithEgress : public FullSlot {
+ protected:
+  void SetUp() override {
+    FullSlot::SetUp();
+    if (IsSkipped()) return;
+    SlotOptions options = Options();
+    options.number = 2;
+    options.spec.egress = true;
+    auto made = Slot::Make(options);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    slot_.emplace(std::move(made).value());
+  }
+};
+
+TEST_F(SlotWithEgress, ThereIsOneListenerAndItIsOurs) {
   const UniqueFd listener = slot_->TakeEgress();
   ASSERT_TRUE(listener.valid());
   EXPECT_FALSE(slot_->TakeEgress().valid());
@@ -483,13 +476,7 @@ TEST_F(FullSlot, WithEgressThereIsOneListenerAndItIsOurs) {
   EXPECT_EQ(ran.out, "hello\n") << ran.err;
 }
 
-TEST_F(FullSlot, EachSessionWithEgressHasANetworkAndAListenerOfItsOwn) {
-  SlotOptions options = Options();
-  options.number = 2;
-  options.spec.egress = true;
-  auto made = Slot::Make(options);
-  ASSERT_TRUE(made.ok()) << made.error().message();
-  slot_.emplace(std::move(made).value());
+TEST_F(SlotWithEgress, EachSessionHasANetworkAndAListenerOfItsOwn) {
   constexpr const char* kNetwork = "readlink /proc/self/ns/net; tail -n +3 /proc/net/dev";
   const UniqueFd first = slot_->TakeEgress();
   const std::string before = Shell(kNetwork).out;

@@ -9,10 +9,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// On a merged-/usr host these are links into /usr, elsewhere directories of their own.
+// On a merged-/usr host these are links into /usr; on other hosts they are directories.
 constexpr const char* kSystemRoots[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
-// What programs read of /etc; everything else there is the host's own business.
+// The files of /etc that programs need. Guests do not see the rest of /etc.
 constexpr const char* kSystemFiles[] = {
     "/etc/alternatives",  // links like awk and cc go through it
     "/etc/ld.so.cache",   // the loader finds libraries by it
@@ -22,6 +22,7 @@ constexpr const char* kSystemFiles[] = {
     "/etc/mime.types",   "/etc/protocols",    "/etc/services",
 };
 
+// The device nodes that every guest sees.
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
                                     "/dev/urandom"};
 
@@ -38,7 +39,8 @@ void ShowPath(Spec& spec, const std::string& path) {
       const std::string match = found.gl_pathv[i];
       std::error_code error;
       const bool is_directory = fs::is_directory(match, error);
-      if (!error) spec.trees.push_back({match, match, !is_directory, false});
+      if (!error)
+        spec.trees.push_back({.source = match, .target = match, .is_file = !is_directory});
     }
   }
   ::globfree(&found);

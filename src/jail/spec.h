@@ -1,4 +1,5 @@
-// What a slot shows to its guests: plain data, from which plan.h makes the steps that build it.
+// What a slot shows to its guests: plain data, from which plan.h makes the steps that build the
+// slot.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +15,57 @@
 
 namespace polybox::jail {
 
+// The parts of the slot init's protocol that code outside of the jail needs.
+using init::FileHeader;
+using init::kEgressPort;
+using init::kLargestMessage;
+using init::kWarmDirectory;
+using init::WarmKind;
+using init::WarmStart;
+
 /// The guest's working directory and home.
 inline constexpr const char* kWorkDirectory = "/sandbox";
-/// Where the package set of a language is shown.
+/// The directory in the jail where the package set of a language is mounted.
 inline constexpr const char* kPackagesDirectory = "/packages";
 
-/// Where compilers find what was made ready for them.
+/// The directory in the jail where a compile step finds the files that were prepared for its
+/// compiler.
 inline constexpr const char* kPreparedDirectory = "/prepared";
 
-/// Where a guest finds things.
+/// The paths at which a guest finds its directories.
 struct Places {
   std::string work = kWorkDirectory;
   std::string tmp = "/tmp";
   std::string packages = kPackagesDirectory;
 };
 
-/// A directory or file of the host that guests see, read-only unless it says otherwise.
+/// A user and a group of the host.
+struct HostIds {
+  unsigned uid = 0;
+  unsigned gid = 0;
+
+  bool operator==(const HostIds&) const = default;
+};
+
+/// A directory or file of the host that guests see; read-only unless `writable` is set.
 struct Tree {
   std::string source;
   /// Absolute, as the guest sees it.
   std::string target;
   bool is_file = false;
-  /// Mounted below another tree, which does not show it.
+  /// A mount below another tree. The mount of the outer tree does not include it.
   bool is_mount = false;
-  /// Shown as it is, with the host's own inodes: a directory that outlives its guests.
+  /// Mounted with the host's own inodes and writable: a directory that outlives its guests.
   bool writable = false;
+  /// The owner on disk of the files that guests see as their own (MapOwner() in trees.h). Their new
+  /// files belong to it too. Only where the server opens the trees.
+  std::optional<HostIds> owner = {};
+  /// A directory of the host with the directories `upper` and `work`, where an overlay keeps what
+  /// guests change in the tree; "" for none. The kernel may refuse the overlay: then the tree is
+  /// shown read-only, and BuiltSlot::shared() says so.
+  std::string changes = {};
+  /// As `owner`, for the directory of changes.
+  std::optional<HostIds> changes_owner = {};
 
   bool operator==(const Tree&) const = default;
 };
@@ -46,50 +73,64 @@ struct Tree {
 /// An interpreter that is started ahead of its program.
 struct Warm {
   init::WarmStart start;
-  /// Where it finds the lines in its own language that drive it (warm/warm.h), and those.
+  /// `file` is the path in the jail of the driver: a program in the interpreter's own language that
+  /// drives the interpreter (warm/warm.h). `program` is the driver's text.
   std::string file;
   std::string program;
-  /// What it may use while it waits, where there are cgroups: what its programs may, unless they
-  /// are told otherwise.
+  /// The limits of the waiting interpreter, where there are cgroups. They equal the default limits
+  /// of its programs.
   sys::CgroupLimits limits = {};
 };
 
 struct Spec {
-  /// Below kRootless there are no namespaces: guests see the host's tree, as far as Landlock lets
-  /// them.
+  /// Below kRootless there are no namespaces: guests see the host's file tree, as far as Landlock
+  /// allows it.
   Grade grade = Grade::kFull;
-  /// Made by root: trees are opened by the server and handed in, and guests get host uids of their
-  /// own. Otherwise the slot init binds what our own uid can see, and guests are that uid without
-  /// any rights.
+  /// Whether guests get host uids of their own. Otherwise guests have the uid of polybox without
+  /// any capabilities, and the slot init binds the paths that this uid can see.
   bool privileged = true;
-  /// The host uid of the guests where it must not be the slot's own: that of a writable tree's
-  /// owner. Only if privileged.
+  /// The host uid of the guests where it must be the owner of a writable tree instead of the slot's
+  /// own uid. Only guests have it. Only with `privileged`.
   std::optional<unsigned> guest_uid;
+  /// A user of the host whose ids the guests have. Other programs may have them too. Only with
+  /// `privileged`.
+  std::optional<HostIds> user;
   std::vector<Tree> trees;
-  /// Device nodes are made by the server instead of being the host's; only if privileged.
+  /// Whether the server opens the trees and sends their descriptors; only with `privileged`.
+  /// Otherwise the slot init binds the paths that its own uid can see.
+  bool hands_in_trees = true;
+  /// Whether the server makes new device nodes instead of showing the host's nodes. Only with
+  /// `hands_in_trees`.
   bool own_devices = true;
-  /// Absolute path to what it points to: /bin to usr/bin.
+  /// From an absolute path to the target of the link: /bin to usr/bin.
   std::map<std::string, std::string> symlinks;
-  /// Loopback is up, and on its port init::kEgressPort listens what Slot::TakeEgress() hands out:
-  /// the only way out there can be.
+  /// Whether the loopback interface is up, with a listener on its port init::kEgressPort.
+  /// Slot::TakeEgress() returns that listener. It is the only way out of the jail.
   bool egress = false;
-  /// The working directory, /tmp and /dev/shm each.
+  /// For a Lease: the loopback interface is up, there are terminals (/dev/ptmx), and programs in
+  /// /tmp can be executed.
+  bool for_lease = false;
+  /// The home of the guests in /etc/passwd.
+  std::string home = kWorkDirectory;
+  /// The size of the working directory, /tmp and /dev/shm each.
   Bytes scratch = Bytes::MiB(64);
   std::uint64_t scratch_inodes = 32768;
-  /// Only where there are namespaces; nothing without a kind.
+  /// Only where there are namespaces; `warm.start.kind` kNone means that nothing is started ahead.
   Warm warm = {};
 };
 
-/// The trees and links that every guest needs to run programs of this host: /usr with its links,
-/// the loader's cache, certificates, time zones, a few devices. Looks at the host.
+/// Returns the trees and links that every guest needs to run programs of this host. These are /usr
+/// with its links, the loader's cache, certificates, time zones, a few devices. Reads the host's
+/// file system.
 Spec HostSpec();
 
-/// Where the guests of a slot find things; `home` is the slot's directory where there are no
-/// namespaces.
+/// Returns the paths at which the guests of a slot find their directories. `home` is the slot's
+/// directory in grades without namespaces, and unused in the others.
 Places PlacesIn(const Spec& spec, const std::string& home);
 bool IsDevice(const Tree& tree);
 
-/// Adds `path` of the host at the same place, if it exists; `*` matches within one component.
+/// Shows `path` of the host at the same path in the jail, if it exists; `*` matches within one path
+/// component.
 void ShowPath(Spec& spec, const std::string& path);
 
 }  // namespace polybox::jail

@@ -18,26 +18,28 @@
 namespace polybox::jail {
 namespace {
 
-/// With `socket` as descriptor 3 and the cgroup that it shall start over in, unless that is -1, as
-/// descriptor 5.
+/// Starts the slot init with `socket` as descriptor 3. Unless `cgroup` is -1, it becomes descriptor
+/// 5: the cgroup in which the slot init starts over.
 Result<pid_t> Spawn(Grade grade, int socket, int cgroup) {
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd image, InitExecutable());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   const ScopeExit destroy([&] { posix_spawn_file_actions_destroy(&actions); });
-  // Above the numbers that they go to, so that neither overwrites the other.
+  // The copies have numbers above the final ones, so that neither overwrites the other.
   const UniqueFd high_socket(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
   const UniqueFd high_image(::fcntl(image.get(), F_DUPFD_CLOEXEC, 10));
   posix_spawn_file_actions_adddup2(&actions, high_socket.get(), 3);
   posix_spawn_file_actions_adddup2(&actions, high_image.get(), 4);
   const UniqueFd high_cgroup(cgroup < 0 ? -1 : ::fcntl(cgroup, F_DUPFD_CLOEXEC, 10));
   if (cgroup >= 0) posix_spawn_file_actions_adddup2(&actions, high_cgroup.get(), 5);
-  // Nothing else of ours goes along, not even what we inherited without close-on-exec ourselves.
+  // No other descriptor is inherited, not even one that the server itself inherited without
+  // close-on-exec.
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
   }
   posix_spawn_file_actions_addclosefrom_np(&actions, cgroup < 0 ? 5 : 6);
-  // What we block (to read it from a descriptor, say) is no business of the guest's.
+  // Guests must not inherit the signals that the server blocks (to read them from a descriptor,
+  // say).
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   const ScopeExit destroy_attributes([&] { posix_spawnattr_destroy(&attributes); });
@@ -58,7 +60,8 @@ Result<pid_t> Spawn(Grade grade, int socket, int cgroup) {
   return pid;
 }
 
-/// The slot init that `first` has started in its cgroup, in its own place.
+/// Waits for the process `first` to end, which has started the slot init again in its cgroup.
+/// Returns the PID of the new slot init.
 Result<pid_t> AwaitNewStart(pid_t first, const sys::SlotCgroup& cgroup) {
   int status = 0;
   while (::waitpid(first, &status, 0) < 0 && errno == EINTR) {
@@ -76,8 +79,8 @@ Result<StartedInit> StartInit(Grade grade, const sys::SlotCgroup* cgroup) {
     return Error::FromErrno("make a socket for the slot init");
   }
   UniqueFd ours(ends[0]);
-  // Far more than any answer takes, two interpreters that do not start included. Whoever waits in
-  // vain gives the slot up.
+  // Far longer than any answer takes, even after two interpreters that do not start. A caller that
+  // waits in vain gives the slot up.
   constexpr timeval kMost = {120, 0};
   ::setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &kMost, sizeof kMost);
   const UniqueFd theirs(ends[1]);

@@ -1,4 +1,4 @@
-// Starts the slot init: by exec, in the cgroup where it belongs.
+// Starts the slot init by exec, in the cgroup where it belongs. Only slot.cc calls this.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,13 @@
 namespace polybox::jail {
 
 struct StartedInit {
-  /// A child of ours, to be killed and reaped by who asked for it.
+  /// A child of the server. The caller must kill and reap it.
   pid_t pid = -1;
   UniqueFd socket;
 };
 
-/// `cgroup` may be null. Any thread may call it.
+/// Starts a slot init and returns its PID and the server's end of its socket. `cgroup` may be null.
+/// Any thread may call it.
 Result<StartedInit> StartInit(Grade grade, const sys::SlotCgroup* cgroup);
 
 }  // namespace polybox::jail

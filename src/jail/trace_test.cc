@@ -1,4 +1,6 @@
-// On a tmpfs of the test's own, mounted nowhere.
+// Uses a tmpfs of the test's own, which is mounted nowhere.
+#include "jail/init/trace.h"
+
 #include <fcntl.h>
 #include <functional>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include <sys/xattr.h>
 
 #include "base/unique_fd.h"
-#include "jail/init/slot.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -46,12 +47,12 @@ class TraceTest : public ::testing::Test {
   const std::string path_ = fmt::format("/proc/self/fd/{}", directory_.get());
 };
 
-TEST_F(TraceTest, WhatNobodyTouchesIsAsItWas) {
+TEST_F(TraceTest, AnUntouchedSlotHasNoTrace) {
   Trace trace = LookAt(path_);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(IsAsItWas(path_, trace)) << i;
 }
 
-TEST_F(TraceTest, WhateverAGuestDoesShows) {
+TEST_F(TraceTest, EachActOfAGuestLeavesATrace) {
   const std::pair<const char*, std::function<int()>> deeds[] = {
       {"a directory", [&] { return ::mkdir(Inside("x").c_str(), 0700); }},
       {"its end", [&] { return ::rmdir(Inside("x").c_str()); }},
@@ -68,7 +69,8 @@ TEST_F(TraceTest, WhateverAGuestDoesShows) {
   }
 }
 
-// The directory then has the time of what was linked, which may well be the one that it had.
+// A new hard link gives the directory the change time of the linked file. That time may equal the
+// directory's time before.
 TEST_F(TraceTest, ALinkShowsThoughTheTimeMayNot) {
   for (int i = 0; i < 200; ++i) {
     Trace trace = LookAt(path_);

@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 #include <linux/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+
+#include "jail/owner_map.h"
 
 namespace polybox::jail {
 namespace {
@@ -15,6 +18,7 @@ int FsConfig(int context, unsigned command, const char* key, const char* value) 
   return static_cast<int>(::syscall(SYS_fsconfig, context, command, key, value, 0));
 }
 
+/// Sets mount attributes on a detached mount and all mounts below it.
 Status SetAttributes(int mount, std::uint64_t set, const std::string& what) {
   mount_attr attributes{};
   attributes.attr_set = set;
@@ -25,7 +29,7 @@ Status SetAttributes(int mount, std::uint64_t set, const std::string& what) {
   return {};
 }
 
-/// A tmpfs that is mounted nowhere, for a few inodes without content.
+/// Returns a tmpfs that is mounted nowhere, for a few inodes without content.
 Result<UniqueFd> DetachedTmpfs() {
   const UniqueFd context(static_cast<int>(::syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC)));
   if (!context.valid()) return Error::FromErrno("open a tmpfs");
@@ -45,7 +49,7 @@ Result<UniqueFd> DetachedTmpfs() {
   return mount;
 }
 
-/// mountinfo writes blanks and backslashes in octal: \040.
+/// Replaces the octal escapes of mountinfo, which writes blanks and backslashes as in \040.
 std::string Unescape(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -59,6 +63,7 @@ std::string Unescape(std::string_view text) {
   return plain;
 }
 
+/// Returns the paths of all mounts in `mountinfo`.
 std::vector<std::string> MountPoints(std::string_view mountinfo) {
   std::vector<std::string> points;
   std::istringstream lines{std::string(mountinfo)};
@@ -82,21 +87,32 @@ std::vector<Tree> WithSubmounts(const std::vector<Tree>& trees, std::string_view
   for (const Tree& tree : trees) {
     for (const std::string& point : points) {
       struct stat info{};
-      // What root cannot even look at (another user's FUSE mount) is left out.
+      // A mount that root itself may not look at (another user's FUSE mount) is left out.
       if (!point.starts_with(tree.source + "/") || ::stat(point.c_str(), &info) != 0) continue;
       all.push_back({.source = point,
                      .target = tree.target + point.substr(tree.source.size()),
                      .is_file = !S_ISDIR(info.st_mode),
-                     .is_mount = true});
+                     .is_mount = true,
+                     .writable = tree.writable,
+                     .owner = tree.owner});
     }
   }
   return all;
 }
 
-Result<UniqueFd> OpenTree(const Tree& tree) {
-  UniqueFd fd(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, tree.source.c_str(),
-                                         OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
-  if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
+Result<UniqueFd> OpenTree(const Tree& tree, const HostIds& guest) {
+  UniqueFd fd;
+  if (tree.owner) {
+    // One mount alone: a mount below it may not allow the map. WithSubmounts() adds them.
+    POLYBOX_ASSIGN_OR_RETURN(fd, CopyMount(tree.source));
+    Status mapped = MapOwner(fd.get(), *tree.owner, guest);
+    // Guests then see the owners of a mount below the tree as they are.
+    if (!mapped.ok() && !tree.is_mount) return std::move(mapped).In("show " + tree.source).error();
+  } else {
+    fd.reset(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, tree.source.c_str(),
+                                        OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
+    if (!fd.valid()) return Error::FromErrno("open the tree " + tree.source);
+  }
   const std::uint64_t kind = IsDevice(tree) ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV;
   const std::uint64_t access = tree.writable ? 0 : MOUNT_ATTR_RDONLY;
   POLYBOX_RETURN_IF_ERROR(SetAttributes(fd.get(), MOUNT_ATTR_NOSUID | access | kind, tree.source));

@@ -1,5 +1,6 @@
-// What the server prepares of the host's file tree for a slot: parts of it as detached mounts, and
-// devices of the slot's own. See plan.h for where they go and init/trees.cc for how they are shown.
+// What the server prepares of the host's file tree for a slot. These are parts of the tree as
+// detached mounts, and device nodes of the slot's own. plan.h decides where they are mounted;
+// init/trees.cc mounts them.
 #pragma once
 
 #include <string>
@@ -12,16 +13,17 @@
 
 namespace polybox::jail {
 
-/// Nothing is mounted below an overlay, whatever is mounted below the tree that it shows. So every
-/// mount below a tree becomes a tree of its own. `mountinfo` is what /proc/self/mountinfo holds.
+/// Returns `trees` with one more tree for every mount below one of them. The slot init shows a tree
+/// through an overlay, and an overlay does not show the mounts below its source. `mountinfo` is the
+/// content of /proc/self/mountinfo.
 std::vector<Tree> WithSubmounts(const std::vector<Tree>& trees, std::string_view mountinfo);
 
-/// A detached copy of a part of the host's file tree, with the flags that guests see it with.
-/// Needs root.
-Result<UniqueFd> OpenTree(const Tree& tree);
+/// Returns a detached copy of a part of the host's file tree, with the mount flags that guests see.
+/// `guest` are the host ids of the guests. Needs root.
+Result<UniqueFd> OpenTree(const Tree& tree, const HostIds& guest);
 
-/// A detached file system with nodes for the same devices as `paths` of the host, by their last
-/// names. Needs root, and a container that may make devices.
+/// Returns a detached file system with nodes for the same devices as `paths` of the host, under the
+/// last component of each path. Needs root, and in a container the right to make devices.
 Result<UniqueFd> MakeDevices(const std::vector<std::string>& paths);
 
 }  // namespace polybox::jail

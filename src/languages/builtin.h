@@ -1,4 +1,4 @@
-// The language files of the repository, as compiled into the binary.
+// The language files of the repository, which are compiled into the binary.
 #pragma once
 
 #include <span>
@@ -7,6 +7,7 @@
 
 namespace polybox::languages {
 
+/// Returns the files. They exist as long as the process; any thread.
 std::span<const EmbeddedFile> BuiltinFiles();
 
 }  // namespace polybox::languages

@@ -1,12 +1,14 @@
 #include "languages/parse.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/nearest.h"
 #include "languages/placeholders.h"
+#include "limits/table.h"
 #include "schema/reader.h"
 
 namespace polybox::languages {
@@ -73,6 +75,11 @@ Complaint CheckAbsolute(const std::string& path) {
   return "expected an absolute path";
 }
 
+Complaint CheckHostPath(const std::string& path) {
+  if (path.starts_with("~/") || (path.starts_with('$') && path.size() > 1)) return std::nullopt;
+  return "must begin with ~/ or with $ and the name of a variable";
+}
+
 Complaint CheckTemplate(const std::string& text) {
   const auto unknown = UnknownPlaceholder(text);
   if (!unknown) return std::nullopt;
@@ -83,51 +90,47 @@ Complaint CheckPositive(const std::int64_t& number) {
   return number > 0 ? std::nullopt : Complaint("expected a whole number above 0");
 }
 
-/// A command: its words are templates.
+/// Reads a command, whose words are templates.
 void ReadCommand(Reader& reader, std::string_view key, Argv& out, Need need) {
   reader.ReadSome(key, out, need, CheckTemplate);
 }
 
-/// A limit of nothing stops everything; only swap may be off.
-void RefuseZero(Reader& reader, const Limits& limits) {
-  const std::pair<std::string_view, bool> zeros[] = {
-      {"wall_time", limits.wall_time.count() == 0},
-      {"cpu_time", limits.cpu_time.count() == 0},
-      {"memory", limits.memory.count() == 0},
-      {"address_space", limits.address_space.count() == 0},
-      {"file_size", limits.file_size.count() == 0},
-      {"stack", limits.stack.count() == 0},
-      {"cpu_per_second", limits.cpu_per_second.count() == 0},
-      {"disk", limits.disk.count() == 0},
-      {"output", limits.output.count() == 0},
-  };
-  for (const auto& [key, zero] : zeros) {
-    if (zero && reader.Has(key)) reader.Conflict(key, "expected more than nothing");
+/// Reads one limit into `out`.
+void ReadLimit(Reader& reader, const limits::Limit& limit, Limits& out, Need need) {
+  limits::VisitValue(limit, out, [&]<typename T>(T& value) {
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+      reader.Read(limit.key, value, need, CheckPositive);
+    } else {
+      reader.Read(limit.key, value, need);
+    }
+  });
+}
+
+/// Reads limits. `analysed` says whether the limits that depend on the language itself (address
+/// space, files, processes) must be given.
+void ReadLimits(Reader& reader, Limits& out, Need analysed) {
+  for (const limits::Limit& limit : limits::kLimits) {
+    const bool by_each = limit.given == limits::Given::kByEachLanguage;
+    ReadLimit(reader, limit, out, by_each ? analysed : Need::kOptional);
+  }
+  // No program could run with 0 of most things.
+  for (const limits::Limit& limit : limits::kLimits) {
+    if (limit.zero == limits::Zero::kAllowed || limit.unit() == limits::Unit::kCount) continue;
+    limits::VisitValue(limit, out, [&]<typename T>(T& value) {
+      if (value == T{} && reader.Has(limit.key)) {
+        reader.Conflict(limit.key, "expected more than nothing");
+      }
+    });
   }
 }
 
-/// `analysed`: whether the limits that need a look at the language itself must be given.
-void ReadLimits(Reader& reader, Limits& out, Need analysed) {
-  reader.Read("wall_time", out.wall_time);
-  reader.Read("cpu_time", out.cpu_time);
-  reader.Read("memory", out.memory);
-  reader.Read("swap", out.swap);
-  reader.Read("address_space", out.address_space, analysed);
-  reader.Read("file_size", out.file_size);
-  reader.Read("open_files", out.open_files, analysed, CheckPositive);
-  reader.Read("processes", out.processes, analysed, CheckPositive);
-  reader.Read("stack", out.stack);
-  reader.Read("cpu_per_second", out.cpu_per_second);
-  reader.Read("disk", out.disk);
-  reader.Read("inodes", out.inodes, Need::kOptional, CheckPositive);
-  reader.Read("output", out.output);
-  RefuseZero(reader, out);
-}
-
+/// Reads the keys that the run step and the compile step have in common.
 void ReadStep(Reader& reader, Step& out) {
   ReadCommand(reader, "command", out.command, Need::kRequired);
   reader.Read("env", out.env, CheckTemplate);
   reader.Read("read_only", out.read_only, Need::kOptional, CheckAbsolute);
+  ReadCommand(reader, "importable", out.importable, Need::kOptional);
+  reader.Read("out_of_memory", out.out_of_memory, Need::kOptional, CheckNotEmpty);
   Reader limits = reader.Sub("limits", Need::kRequired);
   ReadLimits(limits, out.limits, Need::kRequired);
 }
@@ -138,6 +141,8 @@ void ReadMode(Reader& parent, std::optional<Mode>& out) {
   reader.Read("name", mode.name, Need::kRequired, CheckName);
   reader.Read("order", mode.order, Need::kRequired, CheckPositive);
   reader.Read("example", mode.example);
+  // Every table is read even if the file lacks it, because LanguageFileKeys() collects the keys
+  // from these calls.
   if (reader.present()) out = std::move(mode);
 }
 
@@ -164,6 +169,7 @@ void ReadToolchain(Reader& parent, ToolchainQuestions& out) {
 void ReadEntry(Reader& parent, Entry& out) {
   Reader reader = parent.Sub("entry", Need::kRequired);
   reader.Read("file", out.file, Need::kRequired, CheckFileName);
+  reader.Read("names", out.names, Need::kOptional, CheckFileName);
   std::string rule = "first-file";
   reader.Read("rule", rule, Need::kOptional, OneOf({"first-file", "fixed", "directory"}));
   if (rule == "fixed") out.rule = EntryRule::kFixed;
@@ -203,6 +209,7 @@ void ReadFiles(Reader& parent, Language& out) {
   }
 }
 
+/// Reports an install command that lacks a placeholder without which it cannot work.
 void CheckInstall(Reader& reader, const Argv& install) {
   for (const char* needed : {"{requirements}", "{target}"}) {
     const bool used = std::ranges::any_of(
@@ -213,6 +220,8 @@ void CheckInstall(Reader& reader, const Argv& install) {
   }
 }
 
+/// Reads [packages.requests]. Its keys replace those of [packages] when a request asks for
+/// packages.
 void ReadRequested(Reader& parent, Packages& packages) {
   Reader reader = parent.Sub("requests");
   RequestedPackages requests;
@@ -229,7 +238,7 @@ void ReadRequested(Reader& parent, Packages& packages) {
   packages.requests = std::move(requests);
 }
 
-/// What an installer has in its jail.
+/// Reads what an installer gets in its jail.
 void ReadInstalling(Reader& reader, Packages& packages) {
   reader.Read("requirement_form", packages.requirement_form, Need::kOptional,
               OneOf({"pep508", "npm", "go"}));
@@ -266,6 +275,35 @@ void ReadPackages(Reader& parent, std::optional<Packages>& out, const Limits& de
   out = std::move(packages);
 }
 
+void ReadRegistry(Reader& parent, std::optional<RegistryClients>& out, const Limits& defaults) {
+  Reader reader = parent.Sub("registry");
+  RegistryClients clients;
+  clients.limits = defaults;
+  reader.ReadSome("binaries", clients.binaries, Need::kRequired, CheckFileName);
+  ReadCommand(reader, "ask", clients.ask, Need::kRequired);
+  ReadCommand(reader, "trial", clients.trial, Need::kOptional);
+  reader.Read("read_only", clients.read_only, Need::kOptional, CheckAbsolute);
+  reader.Read("program_marker", clients.program_marker, Need::kOptional, CheckRelative);
+  reader.Read("pass_env", clients.pass_env, Need::kOptional, CheckNotEmpty);
+  reader.Read("pass_files", clients.pass_files, Need::kOptional, CheckNotEmpty);
+  if (reader.present()) out = std::move(clients);
+}
+
+/// Reads the fallback. The compile step must have been read before, because a language with one has
+/// no fallback.
+void ReadFallback(Reader& parent, Language& out) {
+  Reader reader = parent.Sub("fallback");
+  Fallback fallback;
+  reader.Read("language", fallback.language, Need::kRequired, CheckName);
+  ReadCommand(reader, "begins", fallback.begins, Need::kRequired);
+  reader.ReadSome("words", fallback.words, Need::kRequired, CheckNotEmpty);
+  ReadCommand(reader, "check", fallback.check, Need::kRequired);
+  reader.Read("unless_env", fallback.unless_env, Need::kOptional, CheckNotEmpty);
+  if (!reader.present()) return;
+  if (out.compile) reader.Conflict("check", "a language with a compile step has no fallback");
+  out.fallback = std::move(fallback);
+}
+
 void ReadWarm(Reader& parent, Warm& out) {
   Reader reader = parent.Sub("warm");
   std::string kind = "exec";
@@ -273,6 +311,7 @@ void ReadWarm(Reader& parent, Warm& out) {
   if (kind == "zygote") out.kind = WarmKind::kZygote;
   if (kind == "prestart") out.kind = WarmKind::kPrestart;
   reader.Read("preload", out.preload, Need::kOptional, CheckNotEmpty);
+  // Only the other kinds start an interpreter in advance.
   const Need need = out.kind == WarmKind::kExec ? Need::kOptional : Need::kRequired;
   ReadCommand(reader, "command", out.command, need);
   reader.Read("program", out.program, need, CheckNotEmpty);
@@ -280,6 +319,8 @@ void ReadWarm(Reader& parent, Warm& out) {
   reader.Read("early_env", out.early_env, Need::kOptional, CheckNotEmpty);
 }
 
+/// Reads one verification command. Without `binaries`, the command's first word is the program that
+/// it needs.
 void ReadVerification(Reader& parent, std::string_view key, std::optional<Verification>& out) {
   Reader reader = parent.Sub(key);
   Verification verification;
@@ -317,6 +358,8 @@ void ReadVerify(Reader& parent, std::optional<Verify>& out) {
   if (reader.present()) out = std::move(verify);
 }
 
+/// Reads where a project's scripts are. The last package manager must be the one without a lock
+/// file, because it is the default.
 void ReadScripts(Reader& parent, std::optional<Scripts>& out) {
   Reader reader = parent.Sub("scripts");
   Scripts scripts;
@@ -337,6 +380,19 @@ void ReadScripts(Reader& parent, std::optional<Scripts>& out) {
   out = std::move(scripts);
 }
 
+/// Reads what commands in a workspace need.
+void ReadProject(Reader reader, ProjectNeeds& out) {
+  reader.Read("read_only", out.read_only, Need::kOptional, CheckNotEmpty);
+  for (Reader& row : reader.SubList("caches")) {
+    PackageCache cache;
+    row.Read("name", cache.name, Need::kRequired, CheckName);
+    row.Read("sources", cache.sources, Need::kRequired, CheckHostPath);
+    row.Read("home", cache.home, Need::kRequired, CheckRelative);
+    out.caches.push_back(std::move(cache));
+  }
+}
+
+/// Reads the language server, the grammar and the image.
 void ReadTools(Reader& parent, Language& out) {
   Reader lsp = parent.Sub("lsp");
   ReadCommand(lsp, "command", out.lsp, Need::kRequired);
@@ -352,6 +408,7 @@ void ReadTools(Reader& parent, Language& out) {
   image.Read("go", out.image.go, Need::kOptional, CheckNotEmpty);
 }
 
+/// Reads all keys of a language file. LanguageFileKeys() uses this function too.
 void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) {
   reader.Read("id", out.id, Need::kRequired, CheckName);
   reader.Read("name", out.name, Need::kRequired, CheckNotEmpty);
@@ -371,9 +428,12 @@ void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) 
   ReadCompile(reader, out.compile, defaults.compile);
   ReadFiles(reader, out);
   ReadPackages(reader, out.packages, defaults.packages);
+  ReadRegistry(reader, out.registry, defaults.packages);
+  ReadFallback(reader, out);
   ReadWarm(reader, out.warm);
   ReadVerify(reader, out.verify);
   ReadScripts(reader, out.scripts);
+  ReadProject(reader.Sub("project"), out.project);
   ReadTools(reader, out);
 }
 
@@ -416,13 +476,15 @@ Status ParseDefaults(std::string_view text, const std::string& file, DefaultLimi
 }
 
 Result<Language> ParseLanguage(std::string_view text, const std::string& file,
-                               const DefaultLimits& defaults) {
-  POLYBOX_ASSIGN_OR_RETURN(const schema::Table table, schema::ParseToml(text, file));
+                               const DefaultLimits& defaults, const TextFiles& files) {
+  POLYBOX_ASSIGN_OR_RETURN(schema::Table table, schema::ParseToml(text, file));
   schema::Problems problems(file);
   Language language;
   language.file = file;
   language.text = text;
+  language.text += PutTextFiles(table, FolderOf(file), files, problems);
   {
+    // The reader must be destroyed before ToStatus(): its destructor reports unknown keys.
     Reader reader(table, problems);
     ReadLanguage(reader, language, defaults);
   }

@@ -1,5 +1,5 @@
-// Reads one language file. The only place that knows the keys: languages/README.md documents them
-// and a test compares the two.
+// Reads one language file. Only this code knows the keys, except those of limits, which are in
+// limits/table.h. languages/README.md documents all keys, and tests compare. Used by registry.cc.
 #pragma once
 
 #include <string>
@@ -8,28 +8,30 @@
 
 #include "base/result.h"
 #include "languages/language.h"
+#include "languages/text_files.h"
 
 namespace polybox::languages {
 
-/// The limits that hold where a language file names none.
+/// The limits that apply where a language file names none.
 struct DefaultLimits {
   Limits run;
   Limits compile;
-  /// Of installers.
+  /// Limits of installers.
   Limits packages;
 };
 
-/// Reads a `defaults.toml` over `limits`: a key that is not there keeps its value.
+/// Reads a `defaults.toml` into `limits`. A key that the file lacks keeps its value.
 Status ParseDefaults(std::string_view text, const std::string& file, DefaultLimits& limits);
 
-/// Every problem of the file is in the error, one per line: `file:line: ...`.
+/// Reads a language file. The error lists every problem of the file, one per line: `file:line:
+/// ...`. `files` are the files that the language file may name.
 Result<Language> ParseLanguage(std::string_view text, const std::string& file,
-                               const DefaultLimits& defaults);
+                               const DefaultLimits& defaults, const TextFiles& files = {});
 
-/// The path of every key a language file may hold, such as "run.limits.memory".
+/// Returns the path of every key that a language file may contain, such as "run.limits.memory".
 std::vector<std::string> LanguageFileKeys();
 
-/// The names that `parser` may have: the output formats that verification reads.
+/// Returns the values that the key `parser` may have: the output formats of verification tools.
 const std::vector<std::string_view>& ParserNames();
 
 }  // namespace polybox::languages

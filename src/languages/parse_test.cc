@@ -1,13 +1,15 @@
 #include "languages/parse.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "languages/testing/sample.h"
+#include "limits/testing/with_number.h"
 
 namespace polybox::languages {
 namespace {
 
-/// The sample with `from` replaced by `to`.
+/// Returns the sample file with `from` replaced by `to`.
 std::string Changed(const std::string& from, const std::string& to) {
   std::string text = testing::SampleFile("sample");
   const std::size_t at = text.find(from);
@@ -38,7 +40,7 @@ struct Refusal {
   const char* complaint;
 };
 
-TEST(Parse, WhatIsWrongIsRefusedWithFileLineAndKey) {
+TEST(Parse, AnErrorIsRefusedWithFileLineAndKey) {
   const Refusal refusals[] = {
       {"unknown key", Changed("[entry]", "[entry]\nfiel = 'x'"),
        "x.toml:9: unknown key \"entry.fiel\"; did you mean \"file\"?"},
@@ -85,6 +87,16 @@ TEST(Parse, WhatIsWrongIsRefusedWithFileLineAndKey) {
            "[verify]\norder = 9\nmarkers = ['x']\n[verify.lint]\ncommand = "
            "['l']\nparser = 'tap'\nfindings = [0, 1]\n",
        "x.toml:24: verify.lint.findings: exit code 0 is in `ok` too"},
+      {"registry clients that cannot be asked",
+       testing::SampleFile("sample") + "[registry]\nbinaries = ['c']\n",
+       "x.toml:18: missing key \"registry.ask\""},
+      {"registry clients with an unknown placeholder",
+       testing::SampleFile("sample") + "[registry]\nbinaries = ['c']\nask = ['c', '{proxyhost}']\n",
+       "x.toml:20: registry.ask = \"{proxyhost}\": no placeholder {proxyhost}"},
+      {"a registry client's marker outside of its directory",
+       testing::SampleFile("sample") +
+           "[registry]\nbinaries = ['c']\nask = ['c']\nprogram_marker = '../x'\n",
+       "x.toml:21: registry.program_marker = \"../x\": expected a path inside the workspace"},
       {"an installer that does not use its target",
        testing::SampleFile("sample") +
            "[packages]\ninstaller = 'i'\nbinaries = ['i']\ninstall = ['i', '{requirements}']\n",
@@ -97,10 +109,68 @@ TEST(Parse, WhatIsWrongIsRefusedWithFileLineAndKey) {
   }
 }
 
+TEST(Parse, RegistryClientsAreReadAndHaveTheLimitsOfInstallers) {
+  DefaultLimits defaults;
+  defaults.packages.memory = Bytes::MiB(1536);
+  const auto language = ParseLanguage(testing::SampleFile("sample") + R"(
+[registry]
+binaries = ["client"]
+ask = ["client", "config", "{proxy_host}:{proxy_port}"]
+trial = ["client", "fetch", "small"]
+read_only = ["/etc/client"]
+program_marker = "lib/client.conf"
+pass_env = ["CLIENT_INDEX"]
+pass_files = ["CLIENT_CERT"]
+)",
+                                      "x.toml", defaults);
+  ASSERT_TRUE(language.ok()) << language.error().message();
+  ASSERT_TRUE(language->registry.has_value());
+  const RegistryClients& clients = *language->registry;
+  EXPECT_EQ(clients.binaries, Argv{"client"});
+  EXPECT_EQ(clients.ask, (Argv{"client", "config", "{proxy_host}:{proxy_port}"}));
+  EXPECT_EQ(clients.trial, (Argv{"client", "fetch", "small"}));
+  EXPECT_EQ(clients.read_only, Argv{"/etc/client"});
+  EXPECT_EQ(clients.program_marker, "lib/client.conf");
+  EXPECT_EQ(clients.pass_env, Argv{"CLIENT_INDEX"});
+  EXPECT_EQ(clients.pass_files, Argv{"CLIENT_CERT"});
+  EXPECT_EQ(clients.limits.memory, Bytes::MiB(1536));
+}
+
 TEST(Parse, AnUnknownKeyIsReportedBeforeAMissingOne) {
   EXPECT_EQ(Complaints(Changed("version = ", "versoin = ")),
             "x.toml:7: unknown key \"toolchain.versoin\"; did you mean \"version\"?\n"
             "x.toml:5: missing key \"toolchain.version\"");
+}
+
+/// Returns what is wrong with a file that sets one limit, and sets `limits` to what it sets.
+std::string ReadOne(const limits::Limit& limit, const std::string& value, DefaultLimits& limits) {
+  const std::string text = fmt::format("[run.limits]\n{} = {}\n", limit.key, value);
+  const Status status = ParseDefaults(text, "d.toml", limits);
+  return status.ok() ? "" : status.error().message();
+}
+
+TEST(Parse, EachLimitIsReadWithItsUnit) {
+  for (const limits::Limit& limit : limits::kLimits) {
+    const bool count = limit.unit() == limits::Unit::kCount;
+    const char* value = count ? "17" : limit.unit() == limits::Unit::kTime ? "'17ms'" : "'17B'";
+    DefaultLimits read;
+    EXPECT_EQ(ReadOne(limit, value, read), "");
+    EXPECT_EQ(read.run, limits::testing::WithNumber(limit, 17)) << limit.key;
+    EXPECT_NE(ReadOne(limit, count ? "'17'" : "17", read), "") << limit.key;
+  }
+}
+
+TEST(Parse, NoLimitButSwapIsZero) {
+  for (const limits::Limit& limit : limits::kLimits) {
+    const bool count = limit.unit() == limits::Unit::kCount;
+    const char* value = count ? "0" : limit.unit() == limits::Unit::kTime ? "'0s'" : "'0B'";
+    const std::string expected =
+        count ? " = 0: expected a whole number above 0" : ": expected more than nothing";
+    DefaultLimits read;
+    EXPECT_EQ(
+        ReadOne(limit, value, read),
+        limit.key == "swap" ? "" : fmt::format("d.toml:2: run.limits.{}{}", limit.key, expected));
+  }
 }
 
 TEST(Parse, DefaultsOnlyHoldLimits) {

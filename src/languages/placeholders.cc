@@ -6,11 +6,11 @@
 namespace polybox::languages {
 namespace {
 
-// languages/README.md explains each.
-constexpr std::array<std::string_view, 17> kNames = {
-    "binary", "executable", "root",     "version_number", "entry",        "entry_stem",
-    "work",   "tmp",        "packages", "target",         "requirements", "index",
-    "file",   "warm",       "prepared", "preinstalled",   "usual_entry",
+// The names of all placeholders; languages/README.md explains each.
+constexpr std::array<std::string_view, 20> kNames = {
+    "binary",   "executable",   "root",        "version_number", "entry",      "entry_stem", "work",
+    "tmp",      "packages",     "target",      "requirements",   "index",      "file",       "warm",
+    "prepared", "preinstalled", "usual_entry", "memory_mib",     "proxy_host", "proxy_port",
 };
 
 struct Match {
@@ -22,7 +22,7 @@ bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || c == '_';
 }
 
-/// The next {word}; braces around anything else are ordinary text.
+/// Finds the next {word}. Braces around anything else are ordinary text.
 Match FindNext(std::string_view text, std::size_t from) {
   for (std::size_t open = text.find('{', from); open != std::string_view::npos;
        open = text.find('{', open + 1)) {

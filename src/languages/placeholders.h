@@ -1,5 +1,6 @@
-// The {placeholders} of language files. A file that uses one that does not exist is refused when it
-// is loaded; whoever runs a command fills in the ones that have a meaning there.
+// The {placeholders} of language files. A file with an unknown placeholder is refused when it is
+// loaded. The code that runs a command replaces the placeholders that have a meaning there. Any
+// thread.
 #pragma once
 
 #include <map>
@@ -10,17 +11,17 @@
 
 namespace polybox::languages {
 
-/// Name (without braces) to value.
+/// Values by name (without braces).
 using Placeholders = std::map<std::string, std::string, std::less<>>;
 
-/// The first {word} in `text` that is not a placeholder we know; nothing when all are.
+/// Returns the first {word} in `text` that is not a known placeholder; nothing if all are known.
 std::optional<std::string> UnknownPlaceholder(std::string_view text);
 
-/// Replaces the placeholders that `values` has and leaves the others as they are.
+/// Replaces the placeholders that `values` contains. Other placeholders stay as they are.
 std::string Expand(std::string_view text, const Placeholders& values);
 std::vector<std::string> Expand(const std::vector<std::string>& texts, const Placeholders& values);
 
-/// All names, for messages.
+/// Returns all names, for messages.
 std::vector<std::string_view> PlaceholderNames();
 
 }  // namespace polybox::languages

@@ -19,15 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lies in the set's directory and says what it was made from.
+// The name of a file in the set's directory that says from what the set was made.
 constexpr const char* kStamp = ".polybox-set";
 
+/// Returns a text that changes when the set must be installed again.
 std::string SetDescription(const Packages& packages, const Toolchain& toolchain) {
   return fmt::format("{}\n{}\n{}\n", toolchain.version, fmt::join(packages.install, " "),
                      fmt::join(packages.preinstalled, "\n"));
 }
 
-/// The install command with {requirements} replaced by one argument per package.
+/// Returns the install command, with one argument for each package instead of {requirements}.
 Argv InstallCommand(const Packages& packages, const Placeholders& values) {
   Argv command;
   for (const std::string& word : packages.install) {
@@ -40,7 +41,7 @@ Argv InstallCommand(const Packages& packages, const Placeholders& values) {
   return command;
 }
 
-/// Every run reads these files, none may change them.
+/// Removes write permission from all files. Every run reads them, and none may change them.
 void MakeReadOnly(const fs::path& directory) {
   constexpr auto kWrite = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
   constexpr auto kRead = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
@@ -82,16 +83,18 @@ Status RunInstaller(const Packages& packages, const Toolchain& toolchain, const 
                            sys::RunCommand({.argv = std::move(command),
                                             .env = {},
                                             .directory = target,
-                                            .timeout = std::chrono::minutes(5)}));
+                                            .timeout = packages.limits.wall_time}));
   if (output.ok()) return {};
-  // All of it: the cause often stands first.
+  // The message contains the whole output, because the cause often stands at its beginning.
   std::string said = ToUtf8(output.err + output.out);
   said.erase(said.find_last_not_of(" \n") + 1);
+  if (output.timed_out) said += "\n" + ExplainLate(packages.limits.wall_time);
   return Error(ErrorKind::kUnavailable,
                fmt::format("{} failed: {}: {}", packages.installer, output.Reason(), said));
 }
 
-/// Puts `fresh` where `set` is. Rename cannot replace a directory that is not empty.
+/// Replaces the directory `set` by `fresh`. The old directory is moved away first, because rename()
+/// cannot replace a directory that is not empty.
 Status SwapIn(const std::string& fresh, const std::string& set) {
   const std::string old = fresh + "-old";
   if (std::rename(set.c_str(), old.c_str()) != 0 && errno != ENOENT) {
@@ -99,6 +102,7 @@ Status SwapIn(const std::string& fresh, const std::string& set) {
   }
   if (std::rename(fresh.c_str(), set.c_str()) != 0) {
     const Error error = Error::FromErrno("move to " + set);
+    // The old set returns to its place.
     std::rename(old.c_str(), set.c_str());
     return error;
   }
@@ -106,6 +110,8 @@ Status SwapIn(const std::string& fresh, const std::string& set) {
   return {};
 }
 
+/// Installs a set into a new directory and puts it in place. The new directory is removed after a
+/// failure.
 Status InstallSet(const Packages& packages, const Toolchain& toolchain, const std::string& set,
                   const PreinstallOptions& options) {
   std::error_code error;
@@ -116,6 +122,7 @@ Status InstallSet(const Packages& packages, const Toolchain& toolchain, const st
   const ScopeExit remove_fresh([&] { RemoveTree(fresh); });
   POLYBOX_RETURN_IF_ERROR(options.install ? options.install(fresh)
                                           : RunInstaller(packages, toolchain, fresh, options.path));
+  // The description is written last, so a set with it is complete.
   POLYBOX_RETURN_IF_ERROR(ReplaceFile(fresh + "/" + kStamp, SetDescription(packages, toolchain)));
   MakeReadOnly(fresh);
   return SwapIn(fresh, set);
@@ -129,6 +136,12 @@ bool ToolchainProvides(const Packages& packages, const Toolchain& toolchain) {
 }
 
 }  // namespace
+
+std::string ExplainLate(Duration limit, const std::string& name) {
+  return fmt::format("polybox: the installation took longer than {}; {} allows more",
+                     FormatDuration(limit),
+                     name.empty() ? "wall_time in [packages.limits] of the language's file" : name);
+}
 
 Result<PreinstallOutcome> Preinstall(const Language& language, const Toolchain& toolchain,
                                      const PreinstallOptions& options) {

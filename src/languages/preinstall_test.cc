@@ -24,8 +24,9 @@ class Preinstalling : public ::testing::Test {
                                   .preinstalled = {"one@1", "two@2"},
                                   .provided_check = {},
                                   .env = {}};
+    language_.packages->limits.wall_time = std::chrono::minutes(1);
     toolchain_ = {.binary = "/x", .executable = "/bin/true", .roots = {"/"}, .version = "1"};
-    // Writes one file per package, and counts its calls.
+    // This installer writes one file for each package, and counts its calls.
     dir_.WriteExecutable("bin/fake",
                          "#!/bin/sh\necho x >> " + dir_.path() +
                              "/calls\ntarget=$1; shift\nfor p; do echo $p > $target/$p; done\n");
@@ -66,7 +67,7 @@ TEST_F(Preinstalling, AnotherListOrToolchainReplacesTheSet) {
       << "nothing is left beside the set";
 }
 
-TEST_F(Preinstalling, WhoeverFillsTheSetIsTheCallersChoice) {
+TEST_F(Preinstalling, TheCallerChoosesTheInstallerOfTheSet) {
   const PreinstallOptions options = {.packages_dir = dir_.path() + "/packages",
                                      .path = "",
                                      .install = [](const std::string& target) -> Status {
@@ -88,7 +89,7 @@ TEST_F(Preinstalling, AFailureLeavesWhatWasThere) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_.path() + "/packages"), {}), 1);
 }
 
-TEST_F(Preinstalling, WhatTheToolchainBringsIsNotInstalled) {
+TEST_F(Preinstalling, PackagesOfTheToolchainAreNotInstalledAgain) {
   language_.packages->provided_check = {"{executable}"};
   EXPECT_EQ(*Install(), PreinstallOutcome::kProvided);
   EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/packages"));

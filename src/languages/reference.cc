@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "limits/table.h"
+
 namespace polybox::languages {
 namespace {
 
 constexpr std::string_view kHead = R"(# Supported languages
 
 Made from `languages/*.toml` by `make docs`; do not edit. `polybox languages` shows which of them run on your
-machine. Adding one is adding a file: see `languages/README.md`.
+machine. Adding one is adding a file: see `languages/README.md`. What is `described` stands in the language's file and is
+not run by any command yet.
 
 )";
 
@@ -29,30 +32,36 @@ std::string WarmName(WarmKind kind) {
   return "";
 }
 
+/// Makes the table of what polybox does with each language.
 std::string SupportTable(const Registry& registry) {
   std::string text =
-      "| language | id | aliases | extensions | supports | start |\n|---|---|---|---|---|---|\n";
+      "| language | id | aliases | extensions | supports | described | start "
+      "|\n|---|---|---|---|---|---|---|\n";
   for (const Language& language : registry.all()) {
-    text += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", language.name, language.id,
+    text += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} |\n", language.name, language.id,
                         Code(language.aliases), Code(language.extensions),
-                        fmt::join(Capabilities(language), ", "), WarmName(language.warm.kind));
+                        fmt::join(Capabilities(language), ", "),
+                        fmt::join(Described(language), ", "), WarmName(language.warm.kind));
   }
   return text;
 }
 
 std::string LimitsRow(const Language& language, std::string_view step, const Limits& limits) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", language.name, step,
-                     FormatDuration(limits.wall_time), FormatBytes(limits.memory),
-                     FormatBytes(limits.address_space), limits.processes, limits.open_files,
-                     FormatBytes(limits.file_size), FormatBytes(limits.disk),
-                     FormatDuration(limits.cpu_per_second));
+  std::string text = fmt::format("| {} | {} |", language.name, step);
+  for (const limits::Limit* limit : limits::InOrderOf(&limits::Limit::column)) {
+    text += fmt::format(" {} |", limits::FormatValue(*limit, limits));
+  }
+  return text + "\n";
 }
 
 std::string LimitsTable(const Registry& registry) {
-  std::string text =
-      "| language | step | wall time | memory | address space | processes | open files | file size "
-      "| disk | "
-      "CPU per second |\n|---|---|---|---|---|---|---|---|---|---|\n";
+  std::string head = "| language | step |";
+  std::string line = "|---|---|";
+  for (const limits::Limit* limit : limits::InOrderOf(&limits::Limit::column)) {
+    head += fmt::format(" {} |", limit->column.name);
+    line += "---|";
+  }
+  std::string text = head + "\n" + line + "\n";
   for (const Language& language : registry.all()) {
     if (language.compile) text += LimitsRow(language, "compile", language.compile->limits);
     text += LimitsRow(language, "run", language.run.limits);
@@ -60,7 +69,8 @@ std::string LimitsTable(const Registry& registry) {
   return text;
 }
 
-/// A command that is a script is shown as the programs it uses.
+/// Returns the command for the table. A command that is a script is shown as the list of programs
+/// that it uses.
 std::string ShowCommand(const std::optional<Verification>& verification) {
   if (!verification) return "";
   const std::string text = fmt::format("{}", fmt::join(verification->command, " "));
@@ -86,7 +96,9 @@ std::string VerifyTable(const Registry& registry) {
 std::string ReferencePage(const Registry& registry) {
   return std::string(kHead) + SupportTable(registry) +
          "\n## Limits\n\nThe reason for each stands beside it in the language's file.\n\n" +
-         LimitsTable(registry) + "\n## Verification commands\n\n" + VerifyTable(registry);
+         LimitsTable(registry) +
+         "\n## Verification commands\n\nDescribed: no command of polybox runs these yet.\n\n" +
+         VerifyTable(registry);
 }
 
 }  // namespace polybox::languages

@@ -1,4 +1,5 @@
-// docs/languages.md, made from the language files. A test fails when the page is stale.
+// Makes docs/languages.md from the language files. A test fails when the page in the repository is
+// outdated.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 
 namespace polybox::languages {
 
+/// Returns the whole page.
 std::string ReferencePage(const Registry& registry);
 
 }  // namespace polybox::languages

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "languages/parse.h"
+#include "languages/text_files.h"
 
 namespace polybox::languages {
 namespace {
@@ -22,33 +23,69 @@ struct Source {
   std::string text;
 };
 
-Result<std::vector<Source>> ReadDirectory(const std::string& directory) {
-  std::error_code error;
+/// The files of one directory.
+struct Layer {
   std::vector<Source> sources;
+  /// The files in the folders beside the language files.
+  TextFiles files;
+};
+
+/// Returns the paths of everything in `directory`, sorted.
+Result<std::vector<std::filesystem::path>> ListDirectory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::vector<std::filesystem::path> paths;
   std::filesystem::directory_iterator entries(directory, error);
   while (!error && entries != std::filesystem::directory_iterator()) {
-    const std::filesystem::path path = entries->path();
-    if (path.extension() == ".toml") {
-      POLYBOX_ASSIGN_OR_RETURN(std::string text, ReadFile(path.string()));
-      sources.push_back({path.string(), path.filename().string(), std::move(text)});
-    }
+    paths.push_back(entries->path());
     entries.increment(error);
   }
-  if (error) return Error::FromErrno("read languages directory " + directory, error.value());
-  std::ranges::sort(sources, {}, &Source::file);
-  return sources;
-}
-
-std::vector<Source> FromBuiltin(std::span<const EmbeddedFile> files) {
-  std::vector<Source> sources;
-  for (const EmbeddedFile& file : files) {
-    sources.push_back({fmt::format("languages/{}", file.name), std::string(file.name),
-                       std::string(file.content)});
+  if (error) {
+    return Error::FromErrno("read languages directory " + directory.string(), error.value());
   }
-  return sources;
+  std::ranges::sort(paths);
+  return paths;
 }
 
-/// The error texts of several files, one after the other.
+/// Reads the files of the folder beside a language file, if there is one.
+Status ReadFolder(const std::filesystem::path& folder, TextFiles& files) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return {};
+  POLYBOX_ASSIGN_OR_RETURN(const auto paths, ListDirectory(folder));
+  for (const std::filesystem::path& path : paths) {
+    if (!std::filesystem::is_regular_file(path, error)) continue;
+    POLYBOX_ASSIGN_OR_RETURN(std::string text, ReadFile(path.string()));
+    files[folder.filename() / path.filename()] = std::move(text);
+  }
+  return {};
+}
+
+Result<Layer> ReadDirectory(const std::string& directory) {
+  Layer layer;
+  POLYBOX_ASSIGN_OR_RETURN(const auto paths, ListDirectory(directory));
+  for (std::filesystem::path path : paths) {
+    if (path.extension() != ".toml") continue;
+    POLYBOX_ASSIGN_OR_RETURN(std::string text, ReadFile(path.string()));
+    layer.sources.push_back({path.string(), path.filename().string(), std::move(text)});
+    POLYBOX_RETURN_IF_ERROR(ReadFolder(path.replace_extension(), layer.files));
+  }
+  return layer;
+}
+
+Layer FromBuiltin(std::span<const EmbeddedFile> files) {
+  Layer layer;
+  for (const EmbeddedFile& file : files) {
+    const std::string name(file.name);
+    std::string content(file.content);
+    if (!name.ends_with(".toml")) {
+      layer.files[name] = std::move(content);
+    } else {
+      layer.sources.push_back({"languages/" + name, name, std::move(content)});
+    }
+  }
+  return layer;
+}
+
+/// Collects the error texts of several files.
 class Complaints {
  public:
   void Add(std::string text) { texts_.push_back(std::move(text)); }
@@ -63,13 +100,15 @@ class Complaints {
 
 using ById = std::map<std::string, Language>;
 
-/// Parses the files of one directory over what is there.
-void AddLanguages(const std::vector<Source>& sources, const DefaultLimits& defaults, ById& known,
-                  Complaints& complaints) {
+/// Parses the files of one directory; they replace languages of the same id in `known`. `files`
+/// includes the files of earlier directories. A directory that contains only the TOML file of a
+/// language therefore uses the other files of the language it replaces.
+void AddLanguages(const std::vector<Source>& sources, const DefaultLimits& defaults,
+                  const TextFiles& files, ById& known, Complaints& complaints) {
   std::map<std::string, std::string> seen_here;  // id to file
   for (const Source& source : sources) {
     if (source.name == kDefaultsFile) continue;
-    Result<Language> language = ParseLanguage(source.text, source.file, defaults);
+    Result<Language> language = ParseLanguage(source.text, source.file, defaults, files);
     if (!language.ok()) {
       complaints.Add(language.error().message());
       continue;
@@ -84,7 +123,8 @@ void AddLanguages(const std::vector<Source>& sources, const DefaultLimits& defau
   }
 }
 
-/// Follows `alias` through the languages whose ids it names; a path that comes back is a cycle.
+/// Follows `alias` through the languages whose ids it names. Returns the path if it leads back to
+/// `start`, which is a cycle.
 std::optional<std::string> AliasCycle(const ById& known, const Language& start,
                                       const std::string& alias) {
   std::vector<std::string> path = {start.id};
@@ -103,6 +143,7 @@ std::optional<std::string> AliasCycle(const ById& known, const Language& start,
   return std::nullopt;
 }
 
+/// Reports aliases that form a cycle, are ids of languages, or occur twice.
 void CheckAliases(const ById& known, Complaints& complaints) {
   std::map<std::string, const Language*> owners;
   for (const auto& [id, language] : known) {
@@ -122,6 +163,15 @@ void CheckAliases(const ById& known, Complaints& complaints) {
   }
 }
 
+/// Reports fallback languages that do not exist.
+void CheckFallbacks(const ById& known, Complaints& complaints) {
+  for (const auto& [id, language] : known) {
+    if (!language.fallback || known.contains(language.fallback->language)) continue;
+    complaints.Add(fmt::format("{}: fallback.language = \"{}\": there is no language of that id",
+                               language.file, language.fallback->language));
+  }
+}
+
 std::string Lower(std::string_view text) {
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(),
@@ -129,32 +179,49 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+/// Sets the memory limit that a setting names; 0 leaves the file's.
+void SetMemory(Bytes memory, Limits& limits) {
+  if (memory.count() != 0) limits::SetMemory(limits, memory);
+}
+
 }  // namespace
 
 Result<Registry> Registry::Load(std::span<const EmbeddedFile> builtin,
-                                const std::vector<std::string>& directories) {
-  std::vector<std::vector<Source>> layers = {FromBuiltin(builtin)};
+                                const std::vector<std::string>& directories,
+                                const MemoryLimits& memory) {
+  std::vector<Layer> layers = {FromBuiltin(builtin)};
   for (const std::string& directory : directories) {
-    POLYBOX_ASSIGN_OR_RETURN(std::vector<Source> layer, ReadDirectory(directory));
+    POLYBOX_ASSIGN_OR_RETURN(Layer layer, ReadDirectory(directory));
     layers.push_back(std::move(layer));
   }
   DefaultLimits defaults;
   Complaints complaints;
-  for (const std::vector<Source>& layer : layers) {
-    for (const Source& source : layer) {
+  for (const Layer& layer : layers) {
+    for (const Source& source : layer.sources) {
       if (source.name != kDefaultsFile) continue;
       const Status status = ParseDefaults(source.text, source.file, defaults);
       if (!status.ok()) complaints.Add(status.error().message());
     }
   }
   ById known;
-  for (const std::vector<Source>& layer : layers) AddLanguages(layer, defaults, known, complaints);
+  TextFiles files;
+  for (const Layer& layer : layers) {
+    // A file of a later directory replaces the file of the same name.
+    for (const auto& [name, content] : layer.files) files[name] = content;
+    AddLanguages(layer.sources, defaults, files, known, complaints);
+  }
+  // Aliases are checked after all files, because a later file can replace a language.
   CheckAliases(known, complaints);
+  CheckFallbacks(known, complaints);
   POLYBOX_RETURN_IF_ERROR(complaints.ToStatus());
 
   std::vector<Language> languages;
   languages.reserve(known.size());
-  for (auto& [id, language] : known) languages.push_back(std::move(language));
+  for (auto& [id, language] : known) {
+    SetMemory(memory.run, language.run.limits);
+    if (language.compile) SetMemory(memory.compile, language.compile->limits);
+    languages.push_back(std::move(language));
+  }
   return Registry(std::move(languages));
 }
 

@@ -1,6 +1,6 @@
-// The set of languages this process knows: the built-in files, then each directory of
-// --languages-dir, where a later file replaces an earlier one of the same id. Immutable once
-// loaded; any thread may read it.
+// The languages that this process knows: the built-in files, then each directory of
+// --languages-dir. A later file replaces an earlier one with the same id. Immutable once loaded;
+// any thread may read it.
 #pragma once
 
 #include <span>
@@ -10,20 +10,28 @@
 
 #include "base/embedded_file.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "languages/language.h"
 
 namespace polybox::languages {
 
+/// An operator's memory limits for all languages. 0 leaves the limits of the language files.
+struct MemoryLimits {
+  Bytes run;
+  Bytes compile;
+};
+
 class Registry {
  public:
-  /// `builtin` are files like BuiltinFiles(); `directories` are read in order, every *.toml in
-  /// each.
+  /// Loads all files. `builtin` are files such as BuiltinFiles() returns. `directories` are read in
+  /// order; every *.toml file in them is a language. An error lists the problems of all files.
   static Result<Registry> Load(std::span<const EmbeddedFile> builtin,
-                               const std::vector<std::string>& directories);
+                               const std::vector<std::string>& directories,
+                               const MemoryLimits& memory = {});
 
-  /// By id, in alphabetical order.
+  /// All languages, sorted by id.
   const std::vector<Language>& all() const { return languages_; }
-  /// By id or alias, in any case; null when there is none.
+  /// Finds a language by id or alias, ignoring case. Returns null when there is none.
   const Language* Find(std::string_view name) const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 using polybox::testing::TempDir;
 using testing::SampleFile;
 
-/// Loads the directories and returns the complaints, "" when there are none.
+/// Loads the directories and returns the error text, "" when there is none.
 std::string Complaints(const std::vector<std::string>& directories) {
   const Result<Registry> registry = Registry::Load({}, directories);
   return registry.ok() ? "" : registry.error().message();
@@ -44,6 +44,42 @@ TEST(Registry, DefaultsOfADirectoryHoldForEveryLanguage) {
   ASSERT_TRUE(registry.ok()) << registry.error().message();
   EXPECT_EQ(registry->Find("one")->run.limits.memory, Bytes::MiB(2));
   EXPECT_EQ(registry->Find("one")->run.limits.stack, Bytes::MiB(8));
+}
+
+constexpr const char* kNamesAFile = "[warm]\npreload_check = \"{file:check.smp}\"\n";
+
+TEST(Registry, ALanguageFileMayNameFilesOfTheFolderBesideIt) {
+  const TempDir dir;
+  dir.Write("one.toml", SampleFile("one") + kNamesAFile);
+  dir.Write("one/check.smp", "a program");
+  const auto registry = Registry::Load({}, {dir.path()});
+  ASSERT_TRUE(registry.ok()) << registry.error().message();
+  const Language* one = registry->Find("one");
+  EXPECT_EQ(one->warm.preload_check, "a program");
+  EXPECT_NE(one->text.find("a program"), std::string::npos) << "caches go by the text";
+}
+
+TEST(Registry, AFileThatAFolderLacksIsTheBuiltinOne) {
+  const std::string text = SampleFile("one") + kNamesAFile;
+  const EmbeddedFile builtin[] = {{"one.toml", text}, {"one/check.smp", "built in"}};
+  const TempDir dir;
+  dir.Write("one.toml", text);
+  const auto copied = Registry::Load(builtin, {dir.path()});
+  ASSERT_TRUE(copied.ok()) << copied.error().message();
+  EXPECT_EQ(copied->Find("one")->warm.preload_check, "built in");
+  dir.Write("one/check.smp", "changed");
+  const auto changed = Registry::Load(builtin, {dir.path()});
+  EXPECT_EQ(changed->Find("one")->warm.preload_check, "changed");
+}
+
+TEST(Registry, AFileThatIsNowhereIsNamedWithTheLineThatNamesIt) {
+  const TempDir dir;
+  const std::string one = dir.Write("one.toml", SampleFile("one") + kNamesAFile);
+  const std::string complaint = Complaints({dir.path()});
+  EXPECT_EQ(complaint.substr(0, one.size() + 1), one + ":") << complaint;
+  EXPECT_NE(complaint.find("\"{file:check.smp}\": there is no file one/check.smp"),
+            std::string::npos)
+      << complaint;
 }
 
 TEST(Registry, ADuplicateIdWithinOneDirectoryIsRefused) {

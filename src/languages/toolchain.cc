@@ -25,9 +25,9 @@ Error Unavailable(std::string message, std::string fix) {
   return Error(ErrorKind::kUnavailable, std::move(message)).WithFix(std::move(fix));
 }
 
-/// For a toolchain that is there and does not do what it should.
-/// As many as the kernel follows.
+/// The largest number of links that are followed; the kernel follows as many.
 constexpr int kMostLinks = 40;
+/// The advice for a toolchain that exists but does not work.
 constexpr const char* kRepair = "make it work on the command line first, then ask again";
 
 std::vector<std::string> Lines(std::string_view text) {
@@ -51,7 +51,8 @@ std::string EnvironmentValue(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-/// "$NAME/rest" and "~/rest" as paths; a bare "$NAME" is the variable's value.
+/// Returns a text that changes when the selector changes. "$NAME/rest" and "~/rest" are paths; for
+/// "$NAME" alone it is the variable's value.
 std::string SelectorStamp(const std::string& selector) {
   if (selector[0] != '$' && selector[0] != '~') return FileStamp(selector);
   const std::size_t slash = std::min(selector.find('/'), selector.size());
@@ -61,8 +62,8 @@ std::string SelectorStamp(const std::string& selector) {
   return value.empty() ? selector + " -" : FileStamp(value + selector.substr(slash));
 }
 
-/// All that an answer depends on: the questions, the files on PATH, and what chooses among
-/// versions.
+/// Returns a text of everything that an answer depends on: the questions, the files on PATH, and
+/// what chooses among versions.
 std::string Fingerprint(const ToolchainQuestions& questions,
                         const std::vector<std::string>& binaries) {
   std::vector<std::string> parts;
@@ -83,7 +84,8 @@ std::string Fingerprint(const ToolchainQuestions& questions,
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
 
-/// Asks one toolchain its questions, in the order that their answers need each other.
+/// Runs the commands that ask one toolchain for its executable, version and directories. A command
+/// can use the answers of the commands before it.
 class Asker {
  public:
   Asker(const ToolchainQuestions& questions, std::string binary) : questions_(questions) {
@@ -92,8 +94,8 @@ class Asker {
   }
 
   Result<Toolchain> Ask() {
-    // "{root}/bin/x" needs the roots first; in every other case the executable answers for itself,
-    // so that a slow shim is run only once.
+    // The template "{root}/bin/x" needs the roots first. In every other case the real executable is
+    // asked for the roots, so that a slow shim runs only once.
     const bool from_root = !questions_.executable.empty();
     if (from_root) POLYBOX_RETURN_IF_ERROR(AskRoots());
     POLYBOX_RETURN_IF_ERROR(AskExecutable());
@@ -136,6 +138,7 @@ class Asker {
 
   Status AskRoots() {
     if (questions_.roots_command.empty()) {
+      // Without a command, the root is the directory above that of the executable.
       const std::filesystem::path executable(answer_.executable);
       answer_.roots = {executable.parent_path().parent_path().string()};
     } else {
@@ -150,8 +153,9 @@ class Asker {
     return {};
   }
 
-  /// A link that stands somewhere else (in ~/bin, say) is followed until it is in a directory that
-  /// the toolchain calls its own, and no further: a virtual environment is known by its link.
+  /// Follows the executable's link until it is in a directory of the toolchain; it may begin
+  /// elsewhere, such as in ~/bin. Links inside these directories are not followed, because a
+  /// virtual environment is recognised by its link.
   void FollowIntoRoots() {
     std::filesystem::path at = answer_.executable;
     for (int i = 0; i < kMostLinks && !IsInRoots(at); ++i) {
@@ -172,7 +176,7 @@ class Asker {
     });
   }
 
-  /// Lines that are no directory are chatter (a warning, say).
+  /// Adds a directory that the toolchain printed. Other lines (a warning, for example) are ignored.
   void AddRoot(std::string line) {
     if (!line.starts_with(questions_.roots_after)) return;
     line.erase(0, questions_.roots_after.size());
@@ -200,6 +204,8 @@ std::string HowToGet(const Language& language) {
                      fmt::join(language.image.apt, " "), minimum.empty() ? "" : ", if new enough");
 }
 
+/// Finds the toolchains of all languages. Several threads call Find() at once; `mutex_` guards
+/// `cache_`.
 class Finder {
  public:
   Finder(const FinderOptions& options, const log::Logger& log) : options_(options), log_(log) {
@@ -224,7 +230,7 @@ class Finder {
     if (options_.cache_file.empty()) return;
     const Status status = cache_.Save(options_.cache_file);
     if (!status.ok()) {
-      log_.Debug("toolchain answers are not kept", {{"error", status.error().message()}});
+      log_.Debug("could not save the answers of toolchains", {{"error", status.error().message()}});
     }
   }
 
@@ -238,6 +244,7 @@ class Finder {
       if (auto known = cache_.Find(key, fingerprint)) return std::move(*known);
     }
     const auto begin = std::chrono::steady_clock::now();
+    // The mutex is not held here, so that several toolchains can be asked at once.
     Result<Toolchain> answer = Asker(language.toolchain, binaries[0]).Ask();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     log_.Debug("asked a toolchain", {{"language", language.id},
@@ -318,11 +325,12 @@ Toolchains FindToolchains(const std::vector<Language>& languages, const FinderOp
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < languages.size(); i = next++) {
+      // Each index is taken by one thread only, so the elements need no lock.
       answers[i] = finder.Find(languages[i]);
     }
   };
   {
-    // Asking is mostly waiting for other programs.
+    // Asking mostly means waiting for other programs, so several threads ask at the same time.
     constexpr std::size_t kAtATime = 4;
     std::vector<std::jthread> workers;
     for (std::size_t i = 1; i < std::min(kAtATime, languages.size()); ++i)

@@ -16,7 +16,7 @@ namespace {
 using polybox::testing::TempDir;
 
 /// A toolchain in `home/versions/NAME`, behind a shim that picks the version named in
-/// `home/version`, as pyenv and its kin do. Every call of the real program leaves a line in
+/// `home/version`, as pyenv and similar tools do. Each call of the real program adds a line to
 /// `home/calls`.
 class ShimmedToolchain {
  public:
@@ -47,7 +47,7 @@ esac
             .cache_file = dir_.path() + "/cache/toolchains.json",
             .packages_dir = "/none"};
   }
-  /// How often the real program ran since the last call of this.
+  /// Returns how often the real program ran since the last call of this function.
   std::size_t TakeCalls() const {
     const std::string file = dir_.path() + "/calls";
     std::ifstream stream(file);
@@ -161,7 +161,7 @@ selectors = ["$POLYBOX_TEST_HOME/version", "$POLYBOX_TEST_CHOICE"])");
   ASSERT_TRUE(FindOne(language, options).ok());
   EXPECT_EQ(shimmed.TakeCalls(), 0U) << "nothing changed";
 
-  shimmed.Choose("1.3\n");  // another size, so that a coarse clock does not matter
+  shimmed.Choose("1.3\n");  // another size: a coarse clock may give the file the same time
   EXPECT_EQ(FindOne(language, options)->VersionNumber(), "1.3") << "a selector file changed";
   shimmed.TakeCalls();
 
@@ -187,8 +187,8 @@ TEST(Toolchain, ADamagedCacheIsNoCache) {
   const ShimmedToolchain shimmed({"1.2"});
   const Language language = Sample("");
   for (const char* content :
-       {"", "{", "[]", R"({"format":1})", R"({"format":1,"toolchains":{"sample":3}})",
-        R"({"format":"1","toolchains":{}})"}) {
+       {"", "{", "[]", R"({"format":1})", R"({"format":1,"entries":{"sample":3}})",
+        R"({"format":"1","entries":{}})"}) {
     std::filesystem::create_directories(shimmed.home() + "/cache");
     std::ofstream(shimmed.Options().cache_file) << content;
     EXPECT_TRUE(FindOne(language, shimmed.Options()).ok()) << content;

@@ -18,14 +18,14 @@ struct Range {
   int bits;
 };
 
-// What is not the public internet, by RFC 6890. The three networks for documentation are left out:
-// nothing is there.
+// Address ranges that are not on the public internet, from RFC 6890. The three documentation
+// networks are left out, because no host has such an address.
 constexpr Range kNotPublic[] = {
     {0x00000000, 8},   // this host
     {0x0A000000, 8},   // private
-    {0x64400000, 10},  // shared by carriers' customers
+    {0x64400000, 10},  // shared address space of carrier NAT
     {0x7F000000, 8},   // loopback
-    {0xA83F8110, 32},  // the host of a machine in one of the large clouds
+    {0xA83F8110, 32},  // 168.63.129.16, the host of a virtual machine in Azure
     {0xA9FE0000, 16},  // link-local, and the metadata services of clouds
     {0xAC100000, 12},  // private
     {0xC0000000, 24},  // protocol assignments
@@ -46,7 +46,7 @@ std::uint32_t BigEndian(const std::uint8_t* bytes) {
          std::uint32_t{bytes[2]} << 8U | bytes[3];
 }
 
-/// The IPv4 address that an IPv6 one stands for.
+/// Returns the IPv4 address that an IPv6 address embeds.
 std::optional<std::uint32_t> StandsFor(const in6_addr& address) {
   const std::uint8_t* bytes = address.s6_addr;
   constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -64,8 +64,8 @@ bool IsPublicV6(const in6_addr& address) {
   const std::uint8_t* bytes = address.s6_addr;
   // Teredo and the other protocol assignments below 2001:200::.
   if (bytes[0] == 0x20 && bytes[1] == 0x01 && bytes[2] < 2) return false;
-  // Only this eighth of the address space has been given out; private, link-local, multicast,
-  // loopback and the compatible spelling of IPv4 all lie outside.
+  // Only 2000::/3 has been assigned. Private, link-local, multicast and loopback addresses and the
+  // compatible spelling of IPv4 are all outside this range.
   return (bytes[0] & 0xE0U) == 0x20;
 }
 
@@ -76,7 +76,7 @@ std::optional<in6_addr> V6Of(const Address& address) {
   return v6.sin6_addr;
 }
 
-/// Also of an IPv6 address that stands for it.
+/// Returns the IPv4 address, also of an IPv6 address that embeds one.
 std::optional<std::uint32_t> V4Of(const Address& address) {
   if (const auto v6 = V6Of(address)) return StandsFor(*v6);
   if (address.storage.ss_family != AF_INET) return std::nullopt;
@@ -93,8 +93,8 @@ bool IsAddressCharacter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == ':' || c == '.';
 }
 
-/// The one spelling of an address that everybody compares, whichever way it was written; "" for
-/// what is none. Each byte is looked at: inet_pton() stops at the first NUL.
+/// Returns the canonical spelling of an address, for comparison; "" for a text that is no address.
+/// Checks each byte first, because inet_pton() stops at the first NUL.
 std::string SpelledOut(int family, const std::string& text) {
   in6_addr parsed{};
   std::array<char, INET6_ADDRSTRLEN> spelled{};
@@ -106,8 +106,8 @@ std::string SpelledOut(int family, const std::string& text) {
   return spelled.data();
 }
 
-/// A name, and none that a resolver could take for an address: no top level domain begins with a
-/// digit, while every old spelling of an address ends in a number.
+/// Returns whether the text is a host name that no resolver could take for an address. No top level
+/// domain begins with a digit, but every old spelling of an address ends in a number.
 bool IsName(const std::string& text) {
   if (text.empty() || text.size() > kLongestName || !std::ranges::all_of(text, IsNameCharacter)) {
     return false;
@@ -168,11 +168,29 @@ std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t defau
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   if (!bracketed && host.ends_with('.')) host.pop_back();
+  // A second dot would leave "192.0.2.1.", which is no address here but may be one for a resolver.
+  if (host.ends_with('.')) return std::nullopt;
   parsed.host = SpelledOut(bracketed ? AF_INET6 : AF_INET, host);
   parsed.is_address = !parsed.host.empty();
   if (parsed.port == 0 || (!parsed.is_address && (bracketed || !IsName(host)))) return std::nullopt;
   if (!parsed.is_address) parsed.host = std::move(host);
   return parsed;
+}
+
+std::optional<HostPortText> SplitHostPort(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  std::string_view host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return HostPortText{std::string(host), std::string(text.substr(colon + 1))};
+}
+
+std::string Bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+std::string JoinHostPort(const std::string& host, std::uint16_t port) {
+  return Bracketed(host) + ":" + std::to_string(port);
 }
 
 }  // namespace polybox::net

@@ -1,5 +1,5 @@
-// Hosts and addresses as a stranger writes them, and which addresses belong to the public internet.
-// Pure.
+// Parses hosts, addresses and HOST:PORT, and tells which addresses belong to the public internet.
+// Pure functions: no I/O and no state.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace polybox::net {
 
-/// An address as getaddrinfo() gives it and connect() takes it.
+/// An address in the form that getaddrinfo() returns and connect() takes.
 struct Address {
   sockaddr_storage storage{};
   socklen_t length = 0;
@@ -20,27 +20,45 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// "203.0.113.1", "2001:db8::1"; for messages.
+/// Returns the numeric text, such as "203.0.113.1" or "2001:db8::1"; for messages.
 std::string ToText(const Address& address);
 
-/// Neither loopback, private, link-local, shared (carrier NAT), multicast, reserved nor
-/// unspecified; an IPv6 address that stands for an IPv4 one is judged by that.
+/// Returns whether the address is on the public internet: neither loopback, private, link-local,
+/// shared (carrier NAT), multicast, reserved nor unspecified. An IPv6 address that embeds an IPv4
+/// address is judged by the IPv4 address.
 bool IsPublic(const Address& address);
 
-/// Whether it is the same host, whatever the port: an IPv6 address that stands for an IPv4 one is
-/// that one.
+/// Returns whether both addresses are the same host; the ports are ignored. An IPv6 address that
+/// embeds an IPv4 address equals that IPv4 address.
 bool IsSameHost(const Address& one, const Address& other);
 
+/// A host that an untrusted sender or an operator wrote, checked, with its port.
 struct HostPort {
-  /// Lower case, without the brackets of IPv6 and without the dot at the end; an address as
-  /// ToText() spells it. Letters, digits and ".-_:", never anything else.
+  /// In lower case, without the brackets of IPv6 and without a final dot. An address has the
+  /// spelling of ToText(). Contains only letters, digits and ".-_:".
   std::string host;
   std::uint16_t port = 0;
   bool is_address = false;
+
+  bool operator==(const HostPort&) const = default;
 };
 
-/// HOST:PORT or [IPv6]:PORT, and with `default_port` above 0 also without a port. Nothing but names
-/// and the usual spelling of addresses: 0x7f.1, 017700000001 and 2130706433 are none.
+/// Parses HOST:PORT or [IPv6]:PORT. With `default_port` above 0 the port may be missing. Accepts
+/// only names and the usual spelling of addresses; 0x7f.1, 017700000001 and 2130706433 are refused.
 std::optional<HostPort> ParseHostPort(std::string_view text, std::uint16_t default_port = 0);
+
+/// The two parts of HOST:PORT, unchecked. An IPv6 address has no brackets here.
+struct HostPortText {
+  std::string host;
+  std::string port;
+};
+
+/// Splits HOST:PORT at the last colon. For addresses to listen on: the host is whatever the system
+/// can resolve, and the port may be 0. Returns nothing if a part is missing.
+std::optional<HostPortText> SplitHostPort(std::string_view text);
+/// Returns the host with brackets if it is an IPv6 address, as in front of a port.
+std::string Bracketed(const std::string& host);
+/// The inverse of SplitHostPort().
+std::string JoinHostPort(const std::string& host, std::uint16_t port);
 
 }  // namespace polybox::net

@@ -108,6 +108,8 @@ TEST(Address, AHostIsANameOrTheUsualSpellingOfAnAddress) {
                            "0177.0.0.1:443",
                            "127.1:443",
                            "127.0.0.1.:80:443",
+                           "127.0.0.1..:443",
+                           "example.org..:443",
                            "017700000001:443",
                            "1.2.3.4.5:443",
                            "127.0.0.01:443",
@@ -229,7 +231,7 @@ TEST(Upstream, AnAddressIsKnownAsOne) {
   EXPECT_FALSE(FromVariables({{"ALL_PROXY", "http://proxy.example:8080"}})->where().is_address);
 }
 
-TEST(Upstream, WhatIsNoProxyIsRefusedWithoutShowingItsPassword) {
+TEST(Upstream, AnInvalidProxyIsRefusedWithoutShowingItsPassword) {
   for (const char* value :
        {"socks5://me:secret@proxy:1080", "https://me:secret@proxy", "http://"}) {
     const auto bad = FromVariables({{"HTTPS_PROXY", value}});

@@ -44,7 +44,8 @@ bool AwaitSocket(int fd, short events, const Patience& patience) {
 }
 
 void BoundBuffers(int fd) {
-  // Each way. Enough for 20 Mbit/s at 100 ms; left alone the kernel goes up to several MiB.
+  // The size for each direction. Enough for 20 Mbit/s at 100 ms; the kernel would otherwise let the
+  // buffers grow to several MiB.
   const int bytes = 256 * 1024;
   ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
@@ -53,9 +54,9 @@ void BoundBuffers(int fd) {
 Result<UniqueFd> Connect(const Address& address, const Patience& patience) {
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return Error::FromErrno("make a socket");
-  // Before connecting: the window that is offered depends on it.
+  // Before connecting, because the advertised window depends on the buffer size.
   BoundBuffers(fd.get());
-  // Small writes of a handshake are not worth waiting for.
+  // Without this, the small messages of a handshake would be delayed (Nagle's algorithm).
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd.get(), address.get(), address.length) == 0) return fd;

@@ -1,4 +1,5 @@
-// Finding and reaching hosts within a time limit. Any thread; blocks.
+// Resolves names and connects to hosts within a time limit. These functions block; any thread may
+// call them.
 #pragma once
 
 #include <span>
@@ -13,35 +14,38 @@
 
 namespace polybox::net {
 
-/// getaddrinfo(): as long as the host's resolver takes. Empty when there is none.
+/// Returns the addresses of `target` by getaddrinfo(); empty when there are none. Takes as long as
+/// the host's resolver takes.
 std::vector<Address> Resolve(const HostPort& target);
 
-/// When something must be done by, and what may cut it short (borrowed, readable then).
+/// A deadline, and a descriptor that ends the wait early (borrowed, readable when it is time to
+/// stop; -1 for none).
 struct Patience {
   std::chrono::steady_clock::time_point deadline;
   int stop = -1;
 };
 
-/// Waits for one of `events` on `fd`; false when the time is up or someone said stop.
+/// Waits for one of `events` on `fd` (borrowed). Returns false when the deadline passes or `stop`
+/// becomes readable.
 bool AwaitSocket(int fd, short events, const Patience& patience);
 
-/// Gives a socket, or those that a listener accepts from now on, buffers that do not grow: they are
-/// memory of the machine's, outside the limit of any jail. Best effort.
+/// Gives a socket a fixed buffer size, or a listener for the sockets that it accepts later. Socket
+/// buffers are memory of the machine, outside the limit of any jail. Errors are ignored.
 void BoundBuffers(int fd);
 
-/// A connected, non-blocking socket with bounded buffers. An error is a sentence without the
-/// address.
+/// Returns a connected, non-blocking socket with bounded buffers. The text of an error does not
+/// contain the address.
 Result<UniqueFd> Connect(const Address& address, const Patience& patience);
 
-/// To the first of them that answers; each has an equal share of the time that is left. The first
-/// eight only: a name can have any number.
+/// Connects to the first address that answers. Each address gets an equal share of the remaining
+/// time. Only the first eight are tried, because a name can have any number of addresses.
 Result<UniqueFd> ConnectToAny(std::span<const Address> addresses, const Patience& patience);
 
-/// False when it could not all be sent.
+/// Sends all bytes; returns false when that fails or the time is up.
 bool SendAll(int fd, std::string_view bytes, const Patience& patience);
 
-/// Reads until an empty line, at most `largest`; what came after it is left in `rest`. "" when
-/// there is no such line in time.
+/// Reads until an empty line, at most `largest` bytes, and returns the bytes up to that line. Later
+/// bytes go to `rest`. Returns "" when there is no empty line in time.
 std::string ReadHeader(int fd, Bytes largest, const Patience& patience, std::string& rest);
 
 }  // namespace polybox::net

@@ -30,10 +30,10 @@ TEST(ConnectToAny, OnlyTheFirstEightAreTried) {
   }));
 }
 
-TEST(ConnectToAny, OneThatNeverAnswersLeavesTimeForTheNextAndAllHaveOneDeadline) {
+TEST(ConnectToAny, AnAddressThatNeverAnswersLeavesTimeForTheNextWithinOneDeadline) {
   if (::geteuid() != 0) GTEST_SKIP() << "a network of one's own needs root";
   ASSERT_TRUE(InOwnNetwork([] {
-    // Where nobody accepts and no more can wait, connecting has no end.
+    // With a full backlog that nobody accepts from, connecting never finishes.
     const UniqueFd stuck = ListenAt({"127.0.0.2", 443, true});
     ASSERT_EQ(::listen(stuck.get(), 0), 0);
     const UniqueFd good = ListenAt({"127.0.0.3", 443, true});

@@ -5,8 +5,11 @@
 namespace polybox::net {
 namespace {
 
-// Enough to see what is missing on a list; a guest can ask for any number.
+// Enough to see which hosts are missing on a list. There must be a limit, because a guest can ask
+// for any number.
 constexpr std::size_t kMostHosts = 16;
+// A DNS name has at most 253 bytes.
+constexpr std::size_t kLongestHost = 256;
 constexpr auto kMinute = std::chrono::minutes(1);
 
 }  // namespace
@@ -60,7 +63,7 @@ EgressCounters EgressLedger::counters() const {
 
 void EgressLedger::BeginMinute() {
   if (left_out_ > 0) {
-    log_.Warn("refused more hosts to jails than are logged",
+    log_.Warn("refused more hosts to jails than the log names",
               {{"who", who_}, {"left_out", left_out_}});
   }
   minute_ = clock_.Now();
@@ -71,7 +74,8 @@ void EgressLedger::BeginMinute() {
 void EgressLedger::Note(const Refused& refused) {
   const std::lock_guard lock(mutex_);
   if (clock_.Now() - minute_ >= kMinute) BeginMinute();
-  const std::string name = fmt::format("{}:{}", refused.host, refused.port);
+  const std::string host = refused.host.Escaped(kLongestHost);
+  const std::string name = fmt::format("{}:{}", host, refused.port);
   if (noted_.contains(name)) return;
   if (noted_.size() >= kMostHosts) {
     ++left_out_;
@@ -81,7 +85,7 @@ void EgressLedger::Note(const Refused& refused) {
   const log::Logger log =
       refused.address.empty() ? log_ : log_.With({{"address", refused.address}});
   log.Warn("refused a host to a jail",
-           {{"who", who_}, {"host", refused.host}, {"port", refused.port}, {"why", refused.why}});
+           {{"who", who_}, {"host", host}, {"port", refused.port}, {"why", refused.why}});
 }
 
 }  // namespace polybox::net

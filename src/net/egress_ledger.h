@@ -1,5 +1,5 @@
-// What the egress proxies of one kind of jail did together: figures for /metrics, and lines in the
-// log, of which no guest can make many. Any thread.
+// Records what all egress proxies of one kind of jail did: counters for /metrics and a limited
+// number of log lines. Any thread may call it.
 #pragma once
 
 #include <array>
@@ -10,31 +10,32 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/guest_bytes.h"
 #include "base/log.h"
 
 namespace polybox::net {
 
 /// How a request to a proxy ended.
 enum class EgressOutcome {
-  kOpened,       ///< There was a tunnel.
-  kNotListed,    ///< The policy does not know the host.
-  kNotPublic,    ///< Its address is one that the policy does not give.
-  kNotYet,       ///< It came before its jail may reach anyone.
-  kOverTraffic,  ///< Its proxy has moved all that it may.
-  kNotConnect,   ///< It was no CONNECT.
-  kMalformed,    ///< It named no host and port.
-  kUnreachable,  ///< It was allowed, and the host does not answer.
+  kOpened,       ///< A tunnel was opened.
+  kNotListed,    ///< No entry of the policy matches the host.
+  kNotPublic,    ///< The policy does not allow the host's address, because it is not public.
+  kNotYet,       ///< The request came before its jail may use the network.
+  kOverTraffic,  ///< The proxy's traffic limit is used up.
+  kNotConnect,   ///< The request was not a CONNECT.
+  kMalformed,    ///< The request named no valid host and port.
+  kUnreachable,  ///< The host was allowed but does not answer.
 };
 inline constexpr std::array kEgressOutcomes = {
     EgressOutcome::kOpened,    EgressOutcome::kNotListed,   EgressOutcome::kNotPublic,
     EgressOutcome::kNotYet,    EgressOutcome::kOverTraffic, EgressOutcome::kNotConnect,
     EgressOutcome::kMalformed, EgressOutcome::kUnreachable,
 };
-/// "opened", "not_listed", ...
+/// The name of an outcome as a metric label: "opened", "not_listed", ...
 std::string_view NameOf(EgressOutcome outcome);
 
 struct EgressCounters {
-  /// In the order of kEgressOutcomes.
+  /// One counter for each outcome, in the order of kEgressOutcomes.
   std::array<std::uint64_t, kEgressOutcomes.size()> requests{};
   std::uint64_t bytes_out = 0;
   std::uint64_t bytes_in = 0;
@@ -45,40 +46,44 @@ struct EgressCounters {
   std::uint64_t operator[](EgressOutcome outcome) const {
     return requests[static_cast<std::size_t>(outcome)];
   }
-  /// All that were neither opened nor unreachable.
+  /// The sum of all outcomes except kOpened and kUnreachable.
   std::uint64_t refused() const;
 };
 
-/// A host that was asked for and not given.
+/// A host that a guest asked for and the proxy refused.
 struct Refused {
-  std::string host;
+  /// The host name as the guest wrote it.
+  GuestBytes host;
   std::uint16_t port = 0;
   std::string why;
-  /// The address that would have to be on the list, where the host is. Only for the log: what names
-  /// mean inside is not for guests to know.
+  /// The address of the host, which the operator would have to list. Only for the log: guests must
+  /// not learn the addresses of internal names.
   std::string address = {};
 };
 
 class EgressLedger {
  public:
-  /// `who` is "installer" or "guest". `clock` must outlive it.
+  /// `who` is "installer" or "guest": the kind of jail, for logs and metrics. `clock` must outlive
+  /// the ledger.
   EgressLedger(std::string who, const log::Logger& log, const Clock& clock = Clock::System());
 
   void Count(EgressOutcome outcome);
   void CountBytes(std::uint64_t out, std::uint64_t in);
-  /// Logs it: each host once a minute, and a few of them. How many more there were is said with the
-  /// first line of a later minute.
+  /// Logs a refused host: each host once a minute, and only a few hosts. The first refusal of a
+  /// later minute logs how many were left out.
   void Note(const Refused& refused);
 
   const std::string& who() const { return who_; }
   EgressCounters counters() const;
 
  private:
+  // Logs how many hosts were left out and starts a new minute. The caller holds mutex_.
   void BeginMinute();
 
   const std::string who_;
   const log::Logger log_;
   const Clock& clock_;
+  // Guards the members below.
   mutable std::mutex mutex_;
   EgressCounters counters_;
   std::chrono::steady_clock::time_point minute_{};

@@ -1,5 +1,6 @@
 #include "net/egress_ledger.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -10,7 +11,9 @@ namespace {
 
 class Ledger : public ::testing::Test {
  protected:
-  void Ask(const std::string& host) { ledger_.Note({host, 443, "it is not on the list"}); }
+  void Ask(const std::string& host) {
+    ledger_.Note({GuestBytes(host), 443, "it is not on the list"});
+  }
   std::size_t Lines(const std::string& with) const {
     std::size_t count = 0;
     std::istringstream lines(log_.str());
@@ -40,6 +43,16 @@ TEST_F(Ledger, ManyHostsCannotFloodTheLogAndTheirNumberIsSaid) {
   Ask("last.example");
   EXPECT_EQ(Lines("\"left_out\":984"), 1U) << log_.str();
   EXPECT_EQ(Lines("last.example"), 1U);
+}
+
+TEST_F(Ledger, AHostIsLoggedEscapedAndShortened) {
+  Ask("a\x1b[2J\n{\"msg\":\"forged\"}\xff");
+  Ask(std::string(100000, 'x'));
+  const std::string text = log_.str();
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_EQ(text.find("\n{\"msg\":\"forged"), std::string::npos);
+  EXPECT_LT(text.size(), 2000U);
 }
 
 TEST_F(Ledger, EveryOutcomeIsCountedUnderANameOfItsOwn) {

@@ -17,13 +17,18 @@
 #include <sys/eventfd.h>
 
 #include "net/connect.h"
+#include "net/connect_request.h"
 #include "net/tunnel.h"
 
 namespace polybox::net {
 namespace {
 
-// Enough for an error message; a guest can ask for any number.
+// Enough for an error message. There must be a limit, because a guest can ask for any number of
+// hosts.
 constexpr std::size_t kMostRefused = 16;
+
+// More than the hosts of any package registry.
+constexpr std::size_t kMostOpened = 64;
 
 constexpr const char* kHidden = "its address is not a public one";
 
@@ -38,22 +43,7 @@ std::string Forbidden(std::string_view text) {
   return Answer(403, "Forbidden", fmt::format("polybox: {}\n", text));
 }
 
-std::string Bracketed(const std::string& host) {
-  return host.find(':') == std::string::npos ? host : "[" + host + "]";
-}
-
-/// The target of `CONNECT host:port HTTP/1.1`.
-std::optional<std::string> ConnectTarget(std::string_view header) {
-  constexpr std::string_view kMethod = "CONNECT ";
-  const std::string_view line = header.substr(0, header.find("\r\n"));
-  const std::size_t end = line.rfind(" HTTP/1.");
-  if (!line.starts_with(kMethod) || end == std::string_view::npos || end < kMethod.size()) {
-    return std::nullopt;
-  }
-  return std::string(line.substr(kMethod.size(), end - kMethod.size()));
-}
-
-/// So many in each second.
+/// Allows `most` connections in each second.
 class Pace {
  public:
   explicit Pace(int most) : most_(most) {}
@@ -76,7 +66,7 @@ class Pace {
 }  // namespace
 
 std::string Explain(const Refused& refused, const std::string& setting) {
-  const std::string host = Bracketed(refused.host);
+  const std::string host = Bracketed(refused.host.Reveal());
   const std::string entry = refused.port == 443 ? host : fmt::format("{}:{}", host, refused.port);
   const std::string allow =
       refused.address.empty() ? fmt::format("\"{}\"", entry) : "its address, which the log has,";
@@ -85,14 +75,21 @@ std::string Explain(const Refused& refused, const std::string& setting) {
 }
 
 struct EgressProxy::State {
-  /// Where the way to a host led.
+  /// The result of trying to reach a host.
   struct Reached {
     EgressOutcome outcome = EgressOutcome::kUnreachable;
-    /// What the client is told, unless there is a tunnel.
+    /// The proxy's answer to the client, unless a tunnel is opened.
     std::string answer;
     UniqueFd server = {};
-    /// What the server has said already.
+    /// Bytes that the server has already sent.
     std::string first_words = {};
+  };
+
+  /// A target with the policy that decides about it.
+  struct Judged {
+    const HostPort& target;
+    const EgressPolicy& policy;
+    EgressPolicy::Reach reach;
   };
 
   struct Connection {
@@ -109,19 +106,26 @@ struct EgressProxy::State {
   }
 
   void Serve();
-  /// Takes one connection; false when the machine has no descriptor or thread for it.
+  /// Accepts one connection. Returns false when the machine has no descriptor or thread left for
+  /// it.
   bool Accept();
   void Converse(int client, Door came_through);
+  /// Counts a request that is not a valid CONNECT, and returns the answer.
+  std::string RefuseRequest(ConnectProblem problem) const;
   void Tunnel(int client, Reached reached, std::string early);
   Reached Reach(const HostPort& target, Door came_through);
-  Reached ReachDirectly(const HostPort& target, EgressPolicy::Reach reach);
+  Reached Connect(const Judged& judged);
+  Reached ReachDirectly(const Judged& judged);
   Reached ReachThrough(const HostPort& target);
+  /// Returns the policy of `options.later` if that decides about the target, else null.
+  std::shared_ptr<const EgressPolicy> LaterPolicy(const HostPort& target);
+  void NoteOpened(const HostPort& target);
   Reached Refuse(EgressOutcome outcome, Refused refused);
-  Reached RefuseAddress(const HostPort& target, const Address& address);
-  /// A guest hears the same of a name that leads inside and of one that leads nowhere: which names
-  /// there are inside is not for it to know.
+  Reached RefuseAddress(const Judged& judged, const Address& address);
+  /// Answers in the same way for an internal name and for an unknown name. A guest must not learn
+  /// which internal names exist.
   Reached RefuseUnknown(const HostPort& target);
-  bool HidesAddressOf(const HostPort& target) const;
+  static bool HidesAddressOf(const Judged& judged);
   bool CountBytes(std::uint64_t out, std::uint64_t in);
   Patience Within(Duration time) const {
     return {std::chrono::steady_clock::now() + time, stop.get()};
@@ -131,16 +135,22 @@ struct EgressProxy::State {
   Options options;
   std::shared_ptr<EgressLedger> ledger;
   const NameResolver::Asker asker = NameResolver::NewAsker();
-  /// Held while the door is moved, and while someone comes through it.
+  /// Held while `open` changes and while a connection is accepted. So each connection is accepted
+  /// either before or after a change.
   std::mutex door;
   std::atomic<bool> open;
   std::atomic<bool> visited = false;
-  /// Bytes, both ways.
+  /// Bytes of all tunnels in both directions.
   std::atomic<std::uint64_t> moved = 0;
+  /// An eventfd that becomes readable when the proxy ends; every wait of a thread includes it.
   UniqueFd stop;
+  // Guards first_refused and first_opened.
   mutable std::mutex mutex;
   std::vector<Refused> first_refused;
+  std::vector<HostPort> first_opened;
+  /// Only the acceptor thread uses the list; the destructor clears it after joining that thread.
   std::list<Connection> connections;
+  /// Runs Serve().
   std::jthread acceptor;
 };
 
@@ -155,15 +165,23 @@ EgressProxy::State::Reached EgressProxy::State::Refuse(EgressOutcome outcome, Re
   return {outcome, Forbidden(text)};
 }
 
-bool EgressProxy::State::HidesAddressOf(const HostPort& target) const {
-  return !target.is_address && options.policy.inside() == EgressPolicy::Inside::kNamedThemselves;
+bool EgressProxy::State::HidesAddressOf(const Judged& judged) {
+  return !judged.target.is_address &&
+         judged.policy.inside() == EgressPolicy::Inside::kNamedThemselves;
 }
 
-EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const HostPort& target,
+void EgressProxy::State::NoteOpened(const HostPort& target) {
+  const std::lock_guard lock(mutex);
+  const bool is_new = std::ranges::count(first_opened, target) == 0;
+  if (is_new && first_opened.size() < kMostOpened) first_opened.push_back(target);
+}
+
+EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const Judged& judged,
                                                               const Address& address) {
-  Refused refused = {target.host, target.port, "it is not a public address"};
+  const HostPort& target = judged.target;
+  Refused refused = {GuestBytes(target.host), target.port, "it is not a public address"};
   const std::string text = ToText(address);
-  if (HidesAddressOf(target)) {
+  if (HidesAddressOf(judged)) {
     refused.why = kHidden;
     refused.address = text;
   } else if (!target.is_address) {
@@ -173,30 +191,36 @@ EgressProxy::State::Reached EgressProxy::State::RefuseAddress(const HostPort& ta
 }
 
 EgressProxy::State::Reached EgressProxy::State::RefuseUnknown(const HostPort& target) {
-  ledger->Note({target.host, target.port, "no address is known for it"});
-  const Refused told = {target.host, target.port, kHidden, "in the log"};
+  ledger->Note({GuestBytes(target.host), target.port, "no address is known for it"});
+  const Refused told = {GuestBytes(target.host), target.port, kHidden, "in the log"};
   return {EgressOutcome::kUnreachable, Forbidden(Explain(told, options.policy.setting()))};
 }
 
-EgressProxy::State::Reached EgressProxy::State::ReachDirectly(const HostPort& target,
-                                                              EgressPolicy::Reach reach) {
+// Connects to an address that the policy allows. The checked addresses are the ones that are used,
+// so the name is resolved only once.
+EgressProxy::State::Reached EgressProxy::State::ReachDirectly(const Judged& judged) {
+  const HostPort& target = judged.target;
   const Patience patience = Within(options.limits.connect_time);
   std::vector<Address> addresses = options.resolver->Find(target, asker, patience);
-  if (addresses.empty() && HidesAddressOf(target)) return RefuseUnknown(target);
+  if (addresses.empty() && HidesAddressOf(judged)) return RefuseUnknown(target);
   const std::optional<Address> first =
       addresses.empty() ? std::nullopt : std::optional(addresses.front());
   std::erase_if(addresses, [&](const Address& address) {
-    return !options.policy.Allows(reach, address, target.port);
+    return !judged.policy.Allows(judged.reach, address, target.port);
   });
-  if (first && addresses.empty()) return RefuseAddress(target, *first);
+  if (first && addresses.empty()) return RefuseAddress(judged, *first);
   Result<UniqueFd> connected = ConnectToAny(addresses, patience);
-  if (connected.ok()) return {EgressOutcome::kOpened, "", std::move(connected).value()};
+  if (connected.ok()) {
+    NoteOpened(target);
+    return {EgressOutcome::kOpened, "", std::move(connected).value()};
+  }
   return {EgressOutcome::kUnreachable,
           Answer(502, "Bad Gateway",
-                 fmt::format("polybox: {}:{} cannot be reached: {}\n", Bracketed(target.host),
-                             target.port, connected.error().message()))};
+                 fmt::format("polybox: {} cannot be reached: {}\n",
+                             JoinHostPort(target.host, target.port), connected.error().message()))};
 }
 
+// Asks the upstream proxy for a tunnel to `target`, with a CONNECT request of its own.
 EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& target) {
   const Upstream& upstream = options.upstream;
   const Patience patience = Within(options.limits.connect_time);
@@ -206,8 +230,8 @@ EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& tar
     return {EgressOutcome::kUnreachable, Answer(502, "Bad Gateway", "polybox: " + text + "\n")};
   };
   if (!connected.ok()) return failed("the upstream proxy cannot be reached");
-  std::string request = fmt::format("CONNECT {0}:{1} HTTP/1.1\r\nHost: {0}:{1}\r\n",
-                                    Bracketed(target.host), target.port);
+  std::string request =
+      fmt::format("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n", JoinHostPort(target.host, target.port));
   if (!upstream.authorization.empty()) {
     request += fmt::format("Proxy-Authorization: {}\r\n", upstream.authorization);
   }
@@ -217,16 +241,25 @@ EgressProxy::State::Reached EgressProxy::State::ReachThrough(const HostPort& tar
           ? ReadHeader(connected->get(), options.limits.header, patience, early)
           : "";
   if (header.starts_with("HTTP/1.") && header.substr(8, 4) == " 200") {
+    NoteOpened(target);
     return {EgressOutcome::kOpened, "", std::move(connected).value(), std::move(early)};
   }
   return failed("the upstream proxy does not connect: " +
                 header.substr(0, std::min(header.find("\r\n"), std::size_t{100})));
 }
 
+std::shared_ptr<const EgressPolicy> EgressProxy::State::LaterPolicy(const HostPort& target) {
+  if (!options.later || options.policy.Names(target)) return nullptr;
+  // A host that the list allows by another entry need not wait.
+  const bool listed = options.policy.ForHost(target) != EgressPolicy::Reach::kNowhere;
+  return options.later->Find(target, listed ? LaterHosts::Wait::kNo : LaterHosts::Wait::kYes,
+                             Within(options.limits.later_time));
+}
+
 EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target, Door came_through) {
   const auto not_now = [&](std::string_view why) {
     return Forbidden(
-        fmt::format("{}:{} may not be reached: {}", Bracketed(target.host), target.port, why));
+        fmt::format("{} may not be reached: {}", JoinHostPort(target.host, target.port), why));
   };
   if (came_through == Door::kClosed || !open) {
     return {EgressOutcome::kNotYet,
@@ -237,24 +270,31 @@ EgressProxy::State::Reached EgressProxy::State::Reach(const HostPort& target, Do
             not_now(fmt::format("all tunnels together may move {} bytes, and have",
                                 options.limits.traffic.count()))};
   }
-  // Before anything is asked: a name off the list is not looked up, for that alone would tell its
-  // owner something.
-  const EgressPolicy::Reach reach = options.policy.ForHost(target);
-  if (reach == EgressPolicy::Reach::kNowhere) {
-    return Refuse(EgressOutcome::kNotListed, {target.host, target.port, "it is not on the list"});
+  const std::shared_ptr<const EgressPolicy> later = LaterPolicy(target);
+  const EgressPolicy& policy = later ? *later : options.policy;
+  return Connect({target, policy, policy.ForHost(target)});
+}
+
+// The policy is asked before the name is resolved. A DNS query for a name off the list would itself
+// send data to the name's owner.
+EgressProxy::State::Reached EgressProxy::State::Connect(const Judged& judged) {
+  const HostPort& target = judged.target;
+  if (judged.reach == EgressPolicy::Reach::kNowhere) {
+    return Refuse(EgressOutcome::kNotListed,
+                  {GuestBytes(target.host), target.port, "it is not on the list"});
   }
-  if (!options.upstream.UsedFor(target)) return ReachDirectly(target, reach);
-  // A name is the upstream's to resolve; an address can be judged here. So for code that nobody has
-  // read "public" gives no name: it could be one from inside.
-  if (HidesAddressOf(target) && !options.policy.Names(target)) {
-    return Refuse(
-        EgressOutcome::kNotListed,
-        {target.host, target.port, "behind an upstream proxy only named hosts are given"});
+  if (!options.upstream.UsedFor(target)) return ReachDirectly(judged);
+  // The upstream proxy resolves names, so only addresses can be judged here. For unreviewed code
+  // the entry "public" therefore allows no names: a name could be internal.
+  if (HidesAddressOf(judged) && !judged.policy.Names(target)) {
+    return Refuse(EgressOutcome::kNotListed,
+                  {GuestBytes(target.host), target.port,
+                   "behind an upstream proxy only named hosts are given"});
   }
   if (target.is_address) {
     const std::vector<Address> addresses = Resolve(target);
-    if (addresses.empty() || !options.policy.Allows(reach, addresses[0], target.port)) {
-      return RefuseAddress(target, addresses.empty() ? Address() : addresses[0]);
+    if (addresses.empty() || !judged.policy.Allows(judged.reach, addresses[0], target.port)) {
+      return RefuseAddress(judged, addresses.empty() ? Address() : addresses[0]);
     }
   }
   return ReachThrough(target);
@@ -279,28 +319,26 @@ void EgressProxy::State::Tunnel(int client, Reached reached, std::string early) 
              .count = [this](std::uint64_t out, std::uint64_t in) { return CountBytes(out, in); }});
 }
 
+std::string EgressProxy::State::RefuseRequest(ConnectProblem problem) const {
+  if (problem == ConnectProblem::kNotConnect) {
+    ledger->Count(EgressOutcome::kNotConnect);
+    return Answer(405, "Method Not Allowed",
+                  "polybox: this proxy knows only CONNECT, and so no plain http; use https, or a "
+                  "client that tunnels (curl --proxytunnel)\n");
+  }
+  ledger->Count(EgressOutcome::kMalformed);
+  return Answer(400, "Bad Request", "polybox: CONNECT needs a host name or address and a port\n");
+}
+
 void EgressProxy::State::Converse(int client, Door came_through) {
   std::string early;
   const Patience patience = Within(options.limits.request_time);
   const std::string header = ReadHeader(client, options.limits.header, patience, early);
   if (header.empty()) return;
-  const std::optional<std::string> text = ConnectTarget(header);
-  if (!text) {
-    ledger->Count(EgressOutcome::kNotConnect);
-    SendAll(client,
-            Answer(405, "Method Not Allowed",
-                   "polybox: this proxy knows only CONNECT, and so no plain http; use https, or a "
-                   "client that tunnels (curl --proxytunnel)\n"),
-            patience);
-    return;
-  }
-  const std::optional<HostPort> target = ParseHostPort(*text);
-  if (!target) {
-    ledger->Count(EgressOutcome::kMalformed);
-    SendAll(
-        client,
-        Answer(400, "Bad Request", "polybox: CONNECT needs a host name or address and a port\n"),
-        patience);
+  const auto request = ReadConnectRequest(header);
+  const auto* target = std::get_if<HostPort>(&request);
+  if (target == nullptr) {
+    SendAll(client, RefuseRequest(std::get<ConnectProblem>(request)), patience);
     return;
   }
   Tunnel(client, Reach(*target, came_through), std::move(early));
@@ -310,7 +348,7 @@ bool EgressProxy::State::Accept() {
   UniqueFd client;
   Door came_through = Door::kClosed;
   {
-    // The door does not move between their coming and our look at it.
+    // The lock ensures that `open` does not change between accept4() and the check.
     const std::lock_guard lock(door);
     client.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!client.valid()) return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
@@ -331,7 +369,8 @@ bool EgressProxy::State::Accept() {
 }
 
 void EgressProxy::State::Serve() {
-  constexpr int kLookAgain = 20;  // milliseconds, while no more connections can be had
+  constexpr int kLookAgain = 20;  // milliseconds until the next try while no connection can be
+                                  // accepted
   bool short_of_something = false;
   Pace pace(options.limits.per_second);
   while (true) {
@@ -376,10 +415,11 @@ EgressProxy::~EgressProxy() {
 }
 
 void EgressProxy::Open() {
-  // As many as can wait at most, so that there is an end.
+  // At most this many connections can wait in the backlog. The bound makes the loop end although
+  // clients may continue to connect.
   constexpr int kMostWaiting = 4096;
   const std::lock_guard lock(state_->door);
-  // Whoever waits has come before the door was opened.
+  // Every connection in the backlog was made before the proxy was opened.
   for (int i = 0; i < kMostWaiting; ++i) {
     const UniqueFd early(::accept4(state_->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!early.valid()) break;
@@ -397,6 +437,16 @@ bool EgressProxy::Close() {
 std::vector<Refused> EgressProxy::refused() const {
   const std::lock_guard lock(state_->mutex);
   return state_->first_refused;
+}
+
+std::vector<Refused> EgressProxy::TakeRefused() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->first_refused, {});
+}
+
+std::vector<HostPort> EgressProxy::opened() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->first_opened;
 }
 
 }  // namespace polybox::net

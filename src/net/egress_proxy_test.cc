@@ -1,140 +1,35 @@
-// The egress proxy in a network of the test's own, where every address that it could reach by
-// mistake has someone listening.
+// What the egress proxy lets its clients reach.
 #include "net/egress_proxy.h"
 
 #include <atomic>
-#include <fcntl.h>
-#include <future>
-#include <map>
-#include <poll.h>
 #include <pthread.h>
 #include <sstream>
-#include <thread>
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "net/connect.h"
-#include "net/testing/host.h"
-#include "net/testing/own_network.h"
+#include "net/testing/egress_world.h"
 
 namespace polybox::net {
 namespace {
 
-using testing::AddV4;
-using testing::AddV6;
-using testing::Host;
+using testing::Ask;
+using testing::ConnectTo;
+using testing::Counted;
+using testing::Dial;
 using testing::InOwnNetwork;
+using testing::Knowing;
+using testing::kPrivateAddress;
+using testing::kPublicAddress;
+using testing::kWelcome;
 using testing::ListenAt;
+using testing::ReadSome;
 using testing::Soon;
+using testing::StartProxy;
+using testing::Strict;
+using testing::World;
 
-constexpr const char* kPublicAddress = "203.0.113.10";
-constexpr const char* kOtherAddress = "203.0.113.20";
-constexpr const char* kPrivateAddress = "10.9.8.7";
-
-/// The world: a public host that is meant, and everything that is not.
-struct World {
-  World() {
-    ready = AddV4(kPublicAddress, 1) && AddV4(kOtherAddress, 2) && AddV4(kPrivateAddress, 3) &&
-            AddV4("169.254.169.254", 4) && AddV6("2001:db8::10") && AddV6("fd00::7");
-    if (!ready) return;
-    hosts.emplace_back(std::make_unique<Host>("good", HostPort{kPublicAddress, 443, true}));
-    hosts.emplace_back(std::make_unique<Host>("good-80", HostPort{kPublicAddress, 80, true}));
-    for (const char* address : {kOtherAddress, kPrivateAddress, "127.0.0.1", "169.254.169.254",
-                                "2001:db8::10", "fd00::7", "::1"}) {
-      hosts.emplace_back(std::make_unique<Host>(address, HostPort{address, 443, true}));
-    }
-  }
-
-  bool ready = false;
-  std::vector<std::unique_ptr<Host>> hosts;
-};
-
-/// A resolver that knows only these; literal addresses are themselves.
-NameResolver::Lookup Names(std::map<std::string, std::vector<std::string>> names) {
-  return [names = std::move(names)](const HostPort& target) -> std::vector<Address> {
-    if (target.is_address) return Resolve(target);
-    std::vector<Address> addresses;
-    const auto found = names.find(target.host);
-    if (found == names.end()) return {};
-    for (const std::string& text : found->second) {
-      addresses.push_back(Resolve({text, target.port, true}).at(0));
-    }
-    return addresses;
-  };
-}
-
-std::shared_ptr<NameResolver> Knowing(std::map<std::string, std::vector<std::string>> names) {
-  return std::make_shared<NameResolver>(Names(std::move(names)));
-}
-
-/// Of the proxy that was started last.
-std::shared_ptr<EgressLedger> ledger_of_last;
-EgressCounters Counted() {
-  return ledger_of_last->counters();
-}
-
-std::unique_ptr<EgressProxy> StartProxy(const std::vector<std::string>& allow,
-                                        EgressProxy::Options options = {}) {
-  static std::ostringstream log;
-  if (options.policy.empty()) options.policy = EgressPolicy::Make(allow, "egress-allow").value();
-  if (!options.resolver) {
-    options.resolver = Knowing({{"good.example", {kPublicAddress}},
-                                {"other.example", {kOtherAddress}},
-                                {"private.example", {kPrivateAddress}},
-                                {"local.example", {"127.0.0.1"}},
-                                {"mapped.example", {"::ffff:10.9.8.7"}},
-                                {"mixed.example", {kPrivateAddress, kPublicAddress}}});
-  }
-  ledger_of_last = std::make_shared<EgressLedger>("guest", log::Logger::ToStream(log, {}));
-  auto proxy =
-      EgressProxy::Start(ListenAt({"127.0.0.1", 3128, true}), std::move(options), ledger_of_last);
-  EXPECT_TRUE(proxy.ok());
-  return std::move(proxy).value();
-}
-
-UniqueFd Dial() {
-  return Connect(Resolve({"127.0.0.1", 3128, true}).at(0), Soon()).value();
-}
-
-/// What comes back until the other side is done, or has nothing to say for a moment.
-std::string ReadSome(int fd) {
-  std::string text;
-  std::string buffer(65536, '\0');
-  while (
-      AwaitSocket(fd, POLLIN, {std::chrono::steady_clock::now() + std::chrono::seconds(2), -1})) {
-    const ssize_t count = ::recv(fd, buffer.data(), buffer.size(), 0);
-    if (count <= 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.ends_with("good\n") || text.ends_with("pong\n")) break;
-  }
-  return text;
-}
-
-std::string Ask(const std::string& request) {
-  const UniqueFd fd = Dial();
-  EXPECT_TRUE(SendAll(fd.get(), request, Soon()));
-  return ReadSome(fd.get());
-}
-
-std::string ConnectTo(const std::string& target) {
-  return Ask("CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n\r\n");
-}
-
-/// Skips, with the reason, where a test may have no network of its own.
-#define IN_OWN_NETWORK(body)                                                   \
-  do {                                                                         \
-    if (::geteuid() != 0) GTEST_SKIP() << "a network of one's own needs root"; \
-    ASSERT_TRUE(InOwnNetwork([&] {                                             \
-      const World world;                                                       \
-      ASSERT_TRUE(world.ready);                                                \
-      body();                                                                  \
-    }));                                                                       \
-  } while (false)
-
-constexpr const char* kWelcome = "HTTP/1.1 200 Connection established\r\n\r\n";
-
-/// While it lives no thread can be made: each would want more room for its stack than there is.
+/// While this object lives no thread can start: the default stack size exceeds the address space.
 class NoMoreThreads {
  public:
   NoMoreThreads() {
@@ -166,11 +61,11 @@ TEST(EgressProxy, WithoutAThreadThereIsAnErrorAndNoEnd) {
   EXPECT_EQ(proxy.error().system_errno(), EAGAIN) << proxy.error().message();
 }
 
-TEST(EgressProxy, WhatIsAllowedIsReachedAndBytesGoBothWays) {
+TEST(EgressProxy, AnAllowedHostIsReachedAndBytesGoBothWays) {
   const auto body = [] {
     const auto proxy = StartProxy({"public"});
     UniqueFd fd = Dial();
-    // What follows the request at once belongs into the tunnel.
+    // Bytes directly behind the request belong to the tunnel.
     ASSERT_TRUE(SendAll(fd.get(), "CONNECT good.example:443 HTTP/1.1\r\n\r\nping ", Soon()));
     EXPECT_EQ(ReadSome(fd.get()).substr(0, 44), std::string(kWelcome) + "good\n");
     ASSERT_TRUE(SendAll(fd.get(), "pong\n", Soon()));
@@ -241,7 +136,7 @@ TEST(EgressProxy, ARefusalSaysWhyAndWhichSettingAllowsIt) {
     ConnectTo("good.example:8443");
     const std::vector<Refused> refused = proxy->refused();
     ASSERT_EQ(refused.size(), 2U) << "each once";
-    EXPECT_EQ(refused[0].host, "private.example");
+    EXPECT_EQ(refused[0].host, GuestBytes("private.example"));
     EXPECT_EQ(Explain(refused[1], "egress-allow"),
               "good.example:8443 may not be reached: it is not on the list; the setting "
               "egress-allow with \"good.example:8443\" would allow it");
@@ -254,7 +149,7 @@ TEST(EgressProxy, TheAddressThatWasCheckedIsTheOneThatIsReached) {
     std::atomic<int> asked = 0;
     EgressProxy::Options options;
     options.resolver = std::make_shared<NameResolver>([&](const HostPort& target) {
-      // A name that changes its mind between one question and the next.
+      // A name whose address changes between one lookup and the next.
       return Resolve({++asked == 1 ? kPublicAddress : kPrivateAddress, target.port, true});
     });
     const auto proxy = StartProxy({"public"}, std::move(options));
@@ -273,14 +168,6 @@ TEST(EgressProxy, OfSeveralAddressesOnlyThePublicOnesAreTried) {
     EXPECT_EQ(Counted()[EgressOutcome::kUnreachable], 1U);
   };
   IN_OWN_NETWORK(body);
-}
-
-/// What guests get.
-EgressProxy::Options Strict(const std::vector<std::string>& allow) {
-  EgressProxy::Options options;
-  options.policy =
-      EgressPolicy::Make(allow, "guest-egress", EgressPolicy::Inside::kNamedThemselves).value();
-  return options;
 }
 
 TEST(EgressProxy, AListForGuestsGivesNoAddressInsideThatItDoesNotName) {
@@ -342,204 +229,26 @@ TEST(EgressProxy, ANameOffTheListIsNotEvenLookedUp) {
   IN_OWN_NETWORK(body);
 }
 
-TEST(EgressProxy, ADoorThatNobodyCameToIsClosedForGood) {
-  const auto body = [] {
-    const auto proxy = StartProxy({}, Strict({"good.example"}));
-    EXPECT_TRUE(proxy->Close());
-    EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
-    EXPECT_EQ(Counted()[EgressOutcome::kOpened], 0U);
-  };
-  IN_OWN_NETWORK(body);
-}
-
-TEST(EgressProxy, AClosedDoorRefusesAllUntilItIsOpened) {
-  const auto body = [] {
-    EgressProxy::Options options = Strict({"good.example"});
-    options.door = EgressProxy::Door::kClosed;
-    const auto proxy = StartProxy({}, std::move(options));
-    const std::string answer = ConnectTo("good.example:443");
-    EXPECT_TRUE(answer.starts_with("HTTP/1.1 403 ")) << answer;
-    EXPECT_TRUE(
-        answer.ends_with("only the program itself may reach hosts, nothing that runs "
-                         "before it\n"))
-        << answer;
-    EXPECT_EQ(Counted()[EgressOutcome::kNotYet], 1U);
-    proxy->Open();
-    EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
-    EXPECT_FALSE(proxy->Close()) << "there may be a tunnel";
-    EXPECT_TRUE(ConnectTo("good.example:443").starts_with("HTTP/1.1 403 "));
-  };
-  IN_OWN_NETWORK(body);
-}
-
-TEST(EgressProxy, WhoeverCameBeforeTheDoorWasOpenedStaysOutside) {
-  const auto body = [] {
-    const std::string request = "CONNECT good.example:443 HTTP/1.1\r\n\r\n";
-    EgressProxy::Options options = Strict({"good.example"});
-    options.door = EgressProxy::Door::kClosed;
-    options.limits.connections = 1;
-    const auto proxy = StartProxy({}, std::move(options));
-    // The one that is accepted has not asked yet, so the other waits.
-    const UniqueFd accepted = Dial();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const UniqueFd waiting = Dial();
-    ASSERT_TRUE(SendAll(waiting.get(), request, Soon()));
-    proxy->Open();
-    ASSERT_EQ(ReadSome(waiting.get()), "");
-    SendAll(accepted.get(), request, Soon());
-    EXPECT_EQ(ReadSome(accepted.get()).find("200"), std::string::npos);
-    EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
-    EXPECT_EQ(Counted()[EgressOutcome::kOpened], 1U);
-    EXPECT_EQ(Counted()[EgressOutcome::kNotYet], 2U);
-  };
-  IN_OWN_NETWORK(body);
-}
-
-TEST(EgressProxy, ItsEndIsTheEndOfItsTunnelsAndWaitsForNoName) {
-  const auto body = [] {
-    std::atomic<bool> looking = false;
-    const auto gate = std::make_shared<std::promise<void>>();
-    const std::shared_future<void> opened = gate->get_future().share();
-    EgressProxy::Options options = Strict({"good.example", "slow.example"});
-    options.resolver = std::make_shared<NameResolver>([&, opened](const HostPort& target) {
-      if (target.host == "slow.example") {
-        looking = true;
-        opened.wait();
-      }
-      return Resolve({kPublicAddress, target.port, true});
-    });
-    auto proxy = StartProxy({}, std::move(options));
-    const UniqueFd tunnel = Dial();
-    ASSERT_TRUE(SendAll(tunnel.get(), "CONNECT good.example:443 HTTP/1.1\r\n\r\n", Soon()));
-    EXPECT_TRUE(ReadSome(tunnel.get()).ends_with("good\n"));
-    const UniqueFd waiting = Dial();
-    ASSERT_TRUE(SendAll(waiting.get(), "CONNECT slow.example:443 HTTP/1.1\r\n\r\n", Soon()));
-    while (!looking) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    proxy.reset();
-    char byte = 0;
-    EXPECT_TRUE(AwaitSocket(tunnel.get(), POLLIN, Soon()));
-    EXPECT_LE(::recv(tunnel.get(), &byte, 1, 0), 0);
-    gate->set_value();
-  };
-  IN_OWN_NETWORK(body);
-}
-
-TEST(EgressProxy, LookupsOfOneThatIsGoneCountAgainstNoOther) {
-  const auto body = [] {
-    const auto looking = std::make_shared<std::atomic<int>>(0);
-    std::promise<void> gate;
-    const auto resolver = std::make_shared<NameResolver>(
-        [looking, opened = gate.get_future().share()](const HostPort& target) {
-          if (target.host == "slow.example") {
-            ++*looking;
-            opened.wait();
-          }
-          return Resolve({kPublicAddress, target.port, true});
-        },
-        NameResolver::Limits{.lookups = 32, .per_asker = 1});
-    // Each leaves one behind, as many as it may have. The memory of one is soon that of another.
-    for (int i = 0; i < 8; ++i) {
-      EgressProxy::Options options;
-      options.resolver = resolver;
-      const auto proxy = StartProxy({"public"}, std::move(options));
-      const UniqueFd asker = Dial();
-      ASSERT_TRUE(SendAll(asker.get(), "CONNECT slow.example:443 HTTP/1.1\r\n\r\n", Soon()));
-      const auto deadline = Soon().deadline;
-      while (*looking <= i && std::chrono::steady_clock::now() < deadline) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      EXPECT_EQ(*looking, i + 1);
-    }
-    gate.set_value();
-  };
-  IN_OWN_NETWORK(body);
-}
-
-/// How much can be sent into a tunnel whose other end takes nothing.
-std::size_t SentUntilFull(int fd) {
-  constexpr std::size_t kEnough = std::size_t{32} << 20U;
-  const std::string bytes(65536, 'x');
-  std::size_t sent = 0;
-  while (sent < kEnough) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-    if (!AwaitSocket(fd, POLLOUT, {deadline, -1})) break;
-    const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno != EAGAIN) break;
-    sent += count > 0 ? static_cast<std::size_t>(count) : 0;
-  }
-  return sent;
-}
-
-TEST(EgressProxy, ATunnelHoldsLittleOfTheMachinesMemory) {
-  const auto body = [] {
-    const int small = 65536;
-    const UniqueFd deaf = ListenAt({kPublicAddress, 8443, true});
-    ASSERT_EQ(::setsockopt(deaf.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
-    const auto proxy = StartProxy({"203.0.113.10:8443"});
-    const UniqueFd fd = Dial();
-    ASSERT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small), 0);
-    ASSERT_TRUE(SendAll(fd.get(), "CONNECT 203.0.113.10:8443 HTTP/1.1\r\n\r\n", Soon()));
-    EXPECT_EQ(ReadSome(fd.get()), kWelcome);
-    const std::size_t sent = SentUntilFull(fd.get());
-    EXPECT_GT(sent, 0U);
-    EXPECT_LT(sent, std::size_t{2} << 20U);
-  };
-  IN_OWN_NETWORK(body);
-}
-
 TEST(EgressProxy, NothingButConnectIsKnown) {
   const auto body = [] {
     const auto proxy = StartProxy({"public"});
     for (const char* request :
          {"GET http://good.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n",
-          "GET / HTTP/1.1\r\n\r\n", "POST https://good.example/ HTTP/1.1\r\n\r\n", "\r\n\r\n",
-          "CONNECT\r\n\r\n", "CONNECT good.example:443\r\n\r\n",
+          "GET / HTTP/1.1\r\n\r\n", "POST https://good.example/ HTTP/1.1\r\n\r\n",
           "connect a:443 HTTP/1.1\r\n\r\n"}) {
       EXPECT_TRUE(Ask(request).starts_with("HTTP/1.1 405 ")) << request;
     }
-    EXPECT_EQ(Counted()[EgressOutcome::kNotConnect], 7U);
+    EXPECT_EQ(Counted()[EgressOutcome::kNotConnect], 4U);
+    for (const char* request :
+         {"\r\n\r\n", "CONNECT\r\n\r\n", "CONNECT good.example:443\r\n\r\n",
+          "CONNECT good.example:443 HTTP/2.0\r\n\r\n", "CONNECT good.example HTTP/1.1\r\n\r\n",
+          "CONNECT good.example:443 HTTP/1.1\r\nHost : x\r\n\r\n"}) {
+      EXPECT_TRUE(Ask(request).starts_with("HTTP/1.1 400 ")) << request;
+    }
+    EXPECT_EQ(Counted()[EgressOutcome::kMalformed], 6U);
     EXPECT_TRUE(Ask("GET http://good.example/ HTTP/1.1\r\n\r\n").find("use https") !=
                 std::string::npos);
     EXPECT_EQ(Ask(std::string(9000, 'x') + "\r\n\r\n"), "") << "a header has an end";
-  };
-  IN_OWN_NETWORK(body);
-}
-
-TEST(EgressProxy, SilenceManyConnectionsAndTooMuchTrafficEnd) {
-  const auto body = [] {
-    EgressProxy::Options options;
-    options.limits.request_time = std::chrono::milliseconds(200);
-    options.limits.idle_time = std::chrono::milliseconds(200);
-    options.limits.connections = 2;
-    options.limits.traffic = Bytes(2000);
-    const auto proxy = StartProxy({"public"}, std::move(options));
-    // Two that never say anything hold the proxy only until their time is up.
-    const UniqueFd first = Dial();
-    const UniqueFd second = Dial();
-    EXPECT_EQ(ConnectTo("good.example:443"), std::string(kWelcome) + "good\n");
-    const UniqueFd talker = Dial();
-    ASSERT_TRUE(SendAll(talker.get(), "CONNECT good.example:443 HTTP/1.1\r\n\r\n", Soon()));
-    EXPECT_TRUE(ReadSome(talker.get()).ends_with("good\n"));
-    SendAll(talker.get(), std::string(3000, 'x'), Soon());
-    EXPECT_LT(ReadSome(talker.get()).size(), 3000U);
-    const std::string answer = ConnectTo("good.example:443");
-    EXPECT_TRUE(answer.starts_with("HTTP/1.1 403 ")) << answer;
-    EXPECT_TRUE(answer.ends_with("all tunnels together may move 2000 bytes, and have\n")) << answer;
-    EXPECT_EQ(Counted()[EgressOutcome::kOverTraffic], 1U);
-  };
-  IN_OWN_NETWORK(body);
-}
-
-TEST(EgressProxy, ConnectionsAreTakenAtAPace) {
-  const auto body = [] {
-    EgressProxy::Options options;
-    options.limits.per_second = 5;
-    const auto proxy = StartProxy({"good.example"}, std::move(options));
-    const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < 12; ++i) {
-      EXPECT_TRUE(ConnectTo("other.example:443").starts_with("HTTP/1.1 403 "));
-    }
-    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
   };
   IN_OWN_NETWORK(body);
 }
@@ -584,7 +293,7 @@ TEST(EgressProxy, BehindAnUpstreamProxyAGuestGetsOnlyNamesThatAreListed) {
         << answer;
     EXPECT_EQ(Counted()[EgressOutcome::kNotListed], 1U);
     EXPECT_EQ(ConnectTo("direct.example:443"), std::string(kWelcome) + "good\n");
-    // Nobody is at the upstream's address: that it is asked shows that these may pass.
+    // No host has the upstream's address. The attempt to reach it shows that these targets pass.
     for (const char* target : {"listed.example:443", "a.under.example:443", "203.0.113.20:443"}) {
       EXPECT_TRUE(ConnectTo(target).ends_with("the upstream proxy cannot be reached\n")) << target;
     }

@@ -19,14 +19,14 @@ namespace {
 struct Question {
   HostPort target;
   NameResolver::Asker asker;
-  /// Readable when there is an answer.
+  /// An eventfd, readable when `addresses` is set.
   UniqueFd answered;
   std::vector<Address> addresses = {};
 };
 
 }  // namespace
 
-/// Shared with the threads that look names up: they may outlive the resolver.
+/// Shared with the lookup threads, which may outlive the NameResolver.
 struct NameResolver::State : std::enable_shared_from_this<State> {
   State(Lookup how, Limits most) : lookup(std::move(how)), limits(most) {}
 
@@ -35,7 +35,8 @@ struct NameResolver::State : std::enable_shared_from_this<State> {
     return found == of_asker.end() || found->second < limits.per_asker;
   }
 
-  /// The next question that may be asked now; null when there is none. With the mutex held.
+  /// Removes and returns the next question that may be looked up now; null when there is none. The
+  /// caller holds `mutex`.
   std::shared_ptr<Question> Take() {
     const auto next =
         std::ranges::find_if(waiting, [&](const auto& one) { return MayAsk(one->asker); });
@@ -46,7 +47,8 @@ struct NameResolver::State : std::enable_shared_from_this<State> {
     return question;
   }
 
-  /// A thread's life: answers what there is and ends.
+  /// The body of a lookup thread: answers questions until none is left. `mutex` is released during
+  /// each lookup.
   void Work() {
     std::unique_lock lock(mutex);
     while (const std::shared_ptr<Question> question = Take()) {
@@ -60,22 +62,23 @@ struct NameResolver::State : std::enable_shared_from_this<State> {
     --threads;
   }
 
-  /// With the mutex held: one more thread if there is something for it to do.
+  /// Starts one more thread if a question of `asker` may be looked up. The caller holds `mutex`.
   void StartThread(Asker asker) {
     if (threads >= limits.lookups || !MayAsk(asker)) return;
     try {
       std::thread([self = shared_from_this()] { self->Work(); }).detach();
       ++threads;
     } catch (const std::system_error&) {
-      // Those that run will come to it; without any, the time of whoever asked will be up.
+      // Running threads will take the question. If there are none, the caller's deadline passes.
     }
   }
 
   const Lookup lookup;
   const Limits limits;
+  /// Guards the members below, and `addresses` of each question.
   std::mutex mutex;
   std::list<std::shared_ptr<Question>> waiting;
-  /// Being looked up now.
+  /// The number of running lookups of each Asker.
   std::map<Asker, std::size_t> of_asker;
   std::size_t threads = 0;
 };
@@ -94,7 +97,7 @@ NameResolver::Asker NameResolver::NewAsker() {
 
 std::vector<Address> NameResolver::Find(const HostPort& target, Asker asker,
                                         const Patience& patience) {
-  // Nothing needs to be asked for that.
+  // An address needs no lookup.
   if (target.is_address) return Resolve(target);
   const auto question = std::make_shared<Question>(
       Question{target, asker, UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))});
@@ -104,6 +107,8 @@ std::vector<Address> NameResolver::Find(const HostPort& target, Asker asker,
     state_->waiting.push_back(question);
     state_->StartThread(asker);
   }
+  // Waits without the lock. A lookup thread may still hold the question after this function
+  // returns.
   const bool answered = AwaitSocket(question->answered.get(), POLLIN, patience);
   const std::lock_guard lock(state_->mutex);
   std::erase(state_->waiting, question);

@@ -1,6 +1,6 @@
-// Looks names up on threads of its own, so that whoever asked can stop waiting: getaddrinfo()
-// cannot be told to end. So a guest that is gone holds nobody up, however slowly its last name is
-// answered. Any thread.
+// Resolves names on threads of its own, so that the caller can stop waiting although getaddrinfo()
+// cannot be cancelled. A slow name server of one guest therefore never blocks the end of that
+// guest. Any thread may call it.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@ namespace polybox::net {
 
 class NameResolver {
  public:
-  /// The addresses of a name; empty when there are none. Must not refer to anything that could be
-  /// gone before it returns: nobody waits for it.
+  /// Returns the addresses of a name; empty when there are none. The function may still run after
+  /// the NameResolver is gone, so it must not refer to objects that may end earlier.
   using Lookup = std::function<std::vector<Address>(const HostPort&)>;
 
-  /// Whose lookups are counted together.
+  /// Identifies a client; the lookups of one client are limited together.
   enum class Asker : std::uint64_t {};
-  /// One that was never there before: lookups go on when whoever asked is gone, and must not be
-  /// counted against another.
+  /// Returns an unused Asker. Never reuse one: lookups continue after their client has gone, and
+  /// must not count against another client.
   static Asker NewAsker();
 
   struct Limits {
-    /// Lookups at once.
+    /// Simultaneous lookups.
     std::size_t lookups = 32;
-    /// Of one asker: whoever owns slow names holds up nobody else with a few of them.
+    /// Simultaneous lookups of one Asker. A guest with slow names can therefore not delay other
+    /// guests.
     std::size_t per_asker = 4;
   };
 
@@ -38,7 +39,8 @@ class NameResolver {
   NameResolver& operator=(const NameResolver&) = delete;
   ~NameResolver();
 
-  /// Blocks. Empty also when the time is up or someone says stop.
+  /// Returns the addresses of `target`. Blocks. Returns nothing also when the deadline passes or
+  /// `patience.stop` becomes readable.
   std::vector<Address> Find(const HostPort& target, Asker asker, const Patience& patience);
 
  private:

@@ -13,7 +13,7 @@
 namespace polybox::net {
 namespace {
 
-/// Names that have no answer until the test opens the gate. Shared with the threads that ask.
+/// Names whose lookups wait until the test opens the gate. Shared with the lookup threads.
 struct SlowNames {
   std::vector<Address> Look(const HostPort& target) {
     std::unique_lock lock(mutex);
@@ -68,7 +68,7 @@ TEST_F(Resolving, ANameIsLookedUpAndAnAddressIsItself) {
   EXPECT_EQ(ToText(literal[0]), "192.0.2.1");
 }
 
-TEST_F(Resolving, WhoeverStopsWaitingWaitsForNoLookupAndNeitherDoesTheEnd) {
+TEST_F(Resolving, NeitherAStoppedCallerNorTheDestructorWaitsForALookup) {
   {
     NameResolver resolver(Lookup());
     std::thread asker(
@@ -77,7 +77,7 @@ TEST_F(Resolving, WhoeverStopsWaitingWaitsForNoLookupAndNeitherDoesTheEnd) {
     ::eventfd_write(stop_.get(), 1);
     asker.join();
   }
-  names_->AwaitHeld(1);  // it is still being asked, and nobody minds
+  names_->AwaitHeld(1);  // the lookup still runs and blocks nothing
 }
 
 TEST_F(Resolving, SlowNamesOfOneAskerHoldUpNoOther) {

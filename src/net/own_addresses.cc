@@ -9,7 +9,8 @@
 namespace polybox::net {
 namespace {
 
-/// Without a family when it is none that we know.
+/// Returns an empty address (length 0) for loopback interfaces and for families other than IPv4 and
+/// IPv6.
 Address AddressOf(const ifaddrs& one) {
   Address address;
   if (one.ifa_addr == nullptr || (one.ifa_flags & IFF_LOOPBACK) != 0) return address;

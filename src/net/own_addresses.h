@@ -1,14 +1,15 @@
-// The addresses of the machine itself. Any thread.
+// The addresses of the machine itself. Any thread may call this function.
 #pragma once
 
 #include "net/address.h"
 
 namespace polybox::net {
 
-/// Whether an interface of the network that the caller is in has this address. What listens there
-/// may trust that only its neighbours can come, however public the address is. Loopback does not
-/// count: its own addresses are not public, and others are put there to be reached (anycast). True
-/// when it cannot be found out.
+/// Returns whether an interface in the caller's network namespace has this address. A service on
+/// such an address may trust all clients, because only neighbours can reach it, even if the address
+/// is public. Loopback interfaces are ignored: loopback addresses are not public, and other
+/// addresses on them (anycast) are meant to be reached. Returns true when the interfaces cannot be
+/// read.
 bool IsOwn(const Address& address);
 
 }  // namespace polybox::net

@@ -14,7 +14,7 @@
 namespace polybox::net {
 namespace {
 
-/// An interface called "own0" that leads nowhere, for as long as the descriptor is open.
+/// Makes a network interface "own0" without a peer, which exists as long as the descriptor is open.
 UniqueFd MakeInterface() {
   UniqueFd fd(::open("/dev/net/tun", O_RDWR | O_CLOEXEC));
   ifreq request{};

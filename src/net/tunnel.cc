@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBuffer = 65536;
 
-/// One direction.
+/// One direction of the tunnel.
 struct Flow {
   int from;
   int to;
@@ -22,7 +22,8 @@ struct Flow {
   bool WantsInput() const { return !from_ended && pending.empty(); }
   bool WantsOutput() const { return !pending.empty(); }
 
-  /// Bytes taken; false when the tunnel is broken.
+  /// Reads into `pending` and sets `taken` to the number of bytes read. Returns false when the
+  /// connection is broken.
   bool Take(std::uint64_t& taken) {
     std::array<char, kBuffer> buffer;
     const ssize_t count = ::recv(from, buffer.data(), buffer.size(), 0);
@@ -40,7 +41,7 @@ struct Flow {
     return true;
   }
 
-  /// The end of one side is told to the other, which may still have something to say.
+  /// Tells the other side that this side has ended. The other side may still send.
   void PassOnEnd() {
     if (!from_ended || !pending.empty() || closed) return;
     ::shutdown(to, SHUT_WR);
@@ -59,7 +60,8 @@ void RunTunnel(TunnelOptions options) {
   Flow down = {options.server, options.client, std::move(options.to_client)};
   const auto idle = std::chrono::ceil<std::chrono::milliseconds>(options.idle_time).count();
   while (!up.closed || !down.closed) {
-    // A side from which nothing is wanted is left out: its hang-up would wake us for ever.
+    // A side that needs no events is left out: poll() would otherwise report its hang-up without
+    // end.
     const short client = Events(up, down);
     const short server = Events(down, up);
     std::array<pollfd, 3> polled = {pollfd{options.stop, POLLIN, 0},

@@ -1,5 +1,5 @@
-// Moving bytes between two sockets until both are done, nothing moves any more, or someone says
-// stop.
+// Copies bytes between two sockets until both directions have ended, no byte moves for `idle_time`,
+// or the caller asks to stop.
 #pragma once
 
 #include <atomic>
@@ -12,20 +12,21 @@
 namespace polybox::net {
 
 struct TunnelOptions {
-  /// Borrowed.
+  /// Both sockets are borrowed and must be non-blocking.
   int client = -1;
   int server = -1;
-  /// Readable when it is time to stop (borrowed).
+  /// Readable when the tunnel must stop (borrowed).
   int stop = -1;
   Duration idle_time{};
-  /// Already read from one side, and to be sent to the other.
+  /// Bytes already read from one socket, to be sent to the other first.
   std::string to_server = {};
   std::string to_client = {};
-  /// Told of every byte that came from the client or the server; false ends the tunnel.
+  /// Called with the number of bytes read from the client and from the server. Returning false ends
+  /// the tunnel.
   std::function<bool(std::uint64_t out, std::uint64_t in)> count;
 };
 
-/// Blocks. Both sockets must be non-blocking.
+/// Blocks until the tunnel has ended.
 void RunTunnel(TunnelOptions options);
 
 }  // namespace polybox::net

@@ -41,14 +41,15 @@ std::string PercentDecoded(std::string_view text) {
   return decoded;
 }
 
-/// An IPv6 address, with or without brackets, as targets have it; anything else as it is.
+/// Returns an IPv6 address, with or without brackets, in the spelling of targets. Returns any other
+/// text unchanged.
 std::string AsCompared(const std::string& word) {
   const bool bracketed = word.starts_with('[');
   const auto address = ParseHostPort(bracketed ? word : "[" + word + "]", 443);
   return address ? address->host : word;
 }
 
-/// "a, .b,*.c" as names and suffixes; a name stands for what is below it too, as curl has it.
+/// Parses "a, .b,*.c" into names and suffixes. A name also matches all names below it, as in curl.
 std::vector<std::string> DirectHosts(const std::string& list) {
   std::vector<std::string> hosts;
   for (std::size_t at = 0; at < list.size();) {
@@ -65,8 +66,7 @@ std::vector<std::string> DirectHosts(const std::string& list) {
 }  // namespace
 
 HostPort Upstream::where() const {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  const auto parsed = ParseHostPort(is_v6 ? "[" + host + "]" : host, port);
+  const auto parsed = ParseHostPort(Bracketed(host), port);
   return parsed ? *parsed : HostPort{host, port, false};
 }
 

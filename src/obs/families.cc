@@ -13,6 +13,7 @@ void AppendHead(std::string& text, const Description& description, std::string_v
                       description.name, type);
 }
 
+/// Escapes the value of a label: it stands between quotes on one line.
 std::string Escaped(std::string_view value) {
   std::string text;
   for (const char c : value) {
@@ -26,7 +27,7 @@ std::string Escaped(std::string_view value) {
   return text;
 }
 
-/// {language="python",le="0.5"}; nothing when there is no label.
+/// Returns {language="python",le="0.5"}, or nothing when there is no label.
 std::string Labels(const LabelNames& names, const LabelValues& values, std::string_view bound) {
   std::string text;
   for (std::size_t i = 0; i < names.size() && i < values.size(); ++i) {
@@ -36,6 +37,7 @@ std::string Labels(const LabelNames& names, const LabelValues& values, std::stri
   return text.empty() ? text : "{" + text + "}";
 }
 
+/// The format has these spellings for infinity and NaN, which differ from those of fmt.
 std::string Number(double value) {
   if (std::isfinite(value)) return fmt::format("{}", value);
   return std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
@@ -69,6 +71,7 @@ void Histograms::Observe(const LabelValues& values, double value) {
   const auto bucket = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
   const std::lock_guard lock(mutex_);
   Series& series = series_[values];
+  // One more bucket, for values above the last bound. Only a new series changes its size here.
   series.counts.resize(bounds_.size() + 1);
   ++series.counts[static_cast<std::size_t>(bucket)];
   series.sum += value;
@@ -78,6 +81,7 @@ void Histograms::AppendTo(std::string& text) const {
   AppendHead(text, description_, "histogram");
   const std::lock_guard lock(mutex_);
   for (const auto& [values, series] : series_) {
+    // The format has cumulative counts: each bucket includes all smaller ones.
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < series.counts.size(); ++i) {
       below += series.counts[i];

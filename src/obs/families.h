@@ -1,5 +1,6 @@
-// Counters, gauges and histograms with labels, written in the text format of Prometheus (0.0.4).
-// Any thread. Values of labels must come from small sets: each combination is kept for ever.
+// Counters, gauges and histograms with labels, and their text in the format of Prometheus (0.0.4).
+// Any thread may use them. Label values must come from small sets, because each combination is kept
+// forever.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace polybox::obs {
 using LabelNames = std::vector<std::string>;
 using LabelValues = std::vector<std::string>;
 
-/// Its name, what it means, and the names of its labels.
+/// A metric's name, help text and label names.
 struct Description {
   std::string name;
   std::string help;
@@ -24,8 +25,9 @@ struct Description {
 class Counters {
  public:
   explicit Counters(Description description) : description_(std::move(description)) {}
-  /// `values` in the order of the labels.
+  /// Adds to the counter of these label values, which are in the order of the labels.
   void Add(const LabelValues& values, double amount = 1);
+  /// Appends this family to `text` in the Prometheus format.
   void AppendTo(std::string& text) const;
 
  private:
@@ -36,7 +38,7 @@ class Counters {
 
 class Histograms {
  public:
-  /// `bounds` are rising; one bucket for everything is added.
+  /// `bounds` must be ascending. A last bucket without an upper bound is added.
   Histograms(Description description, std::vector<double> bounds)
       : description_(std::move(description)), bounds_(std::move(bounds)) {}
   void Observe(const LabelValues& values, double value);
@@ -44,7 +46,7 @@ class Histograms {
 
  private:
   struct Series {
-    /// Per bucket, not yet summed up.
+    /// One count per bucket, not cumulative.
     std::vector<std::uint64_t> counts;
     double sum = 0;
   };
@@ -55,7 +57,7 @@ class Histograms {
   std::map<LabelValues, Series> series_;
 };
 
-/// Counters that someone else keeps, asked for when they are shown.
+/// Counters that another object keeps. `values` is called each time the metrics are shown.
 struct KeptCounters {
   struct Value {
     LabelValues labels;
@@ -68,7 +70,7 @@ struct KeptCounters {
   void AppendTo(std::string& text) const;
 };
 
-/// A gauge without labels whose value is asked for when it is shown.
+/// A gauge without labels. `value` is called each time the metrics are shown.
 struct Gauge {
   Description description;
   std::function<double()> value;

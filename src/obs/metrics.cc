@@ -9,7 +9,7 @@ double Seconds(Duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// From a warm start to the longest run that is usual.
+/// Bucket bounds from a warm start to the longest usual run, in seconds.
 std::vector<double> TimeBounds() {
   return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 }

@@ -1,5 +1,5 @@
-// What polybox counts about itself, for Prometheus. Any thread. Labels come from our own tables
-// (doors, routes, languages, outcomes), never from what a client wrote.
+// The metrics that polybox exports to Prometheus. Any thread may use them. Label values come from
+// polybox's own tables (doors, routes, languages, outcomes), never from a client's text.
 #pragma once
 
 #include <functional>
@@ -13,28 +13,25 @@
 
 namespace polybox::obs {
 
-/// Its type in HTTP.
-inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
-
-/// A request that was executed.
+/// The figures of a request that was executed.
 struct RunFigures {
   std::string language;
   std::string door;
-  /// How its last step ended: exited, timed_out, install_failed, ...
+  /// How the last step ended: exited, timed_out, install_failed, ...
   std::string outcome;
   Duration queued{};
   std::optional<Duration> install;
   std::optional<Duration> compile;
-  /// Whether the compile cache had it; absent when it was not asked.
+  /// Whether the result came from the compile cache; absent when the cache was not used.
   std::optional<bool> compile_hit;
   std::optional<Duration> run;
   bool warm = false;
 };
 
-/// A request that the server answered, executed or not.
+/// The figures of a request that the server answered, executed or not.
 struct RequestFigures {
   std::string door;
-  /// The path of its route; "" when there was none.
+  /// The path of the request's route; "" when there was none.
   std::string route;
   int status = 0;
   Duration time{};
@@ -46,19 +43,23 @@ class Metrics {
 
   void RequestAnswered(const RequestFigures& request);
   void RunEnded(const RunFigures& run);
-  /// `reason` is one of the engine's kinds: busy, queue_timeout, ...
+  /// `reason` is the name of an engine refusal: busy, queue_timeout, ...
   void RunRefused(std::string_view door, std::string_view reason);
-  /// A figure that is asked for when it is shown. Before the first Render.
+  /// Adds a gauge whose value is read each time the metrics are shown. Call before the first
+  /// Render(), because the list is not locked.
   void AddGauge(std::string name, std::string help, std::function<double()> value);
-  /// The same for counters that are kept elsewhere.
+  /// Adds counters that another object keeps. Call before the first Render().
   void AddCounters(KeptCounters counters);
 
-  /// The page of /metrics.
+  /// Returns the text of /metrics.
   std::string Render() const;
 
  private:
+  /// Not locked: filled before the first Render(), and only read later.
   std::vector<Gauge> gauges_;
   std::vector<KeptCounters> kept_counters_;
+  // Each of these has its own lock. A request that is counted while Render() runs may therefore be
+  // in one family and not yet in another.
   Counters requests_;
   Histograms request_time_;
   Counters runs_;

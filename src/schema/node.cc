@@ -17,6 +17,7 @@ constexpr std::size_t kLongestShown = 80;
 
 Node Convert(const toml::node& node, int line);
 
+/// Converts the library's values into Nodes, table by table.
 Table ConvertTable(const toml::table& source) {
   Table table;
   for (const auto& [key, value] : source) {
@@ -24,7 +25,7 @@ Table ConvertTable(const toml::table& source) {
     table.entries.push_back(Convert(value, line));
     table.entries.back().key = key.str();
   }
-  // The library sorts by key; our readers want the order of the document.
+  // The library sorts the entries by key; the readers need the order of the document.
   std::ranges::stable_sort(table.entries, {}, &Node::line);
   return table;
 }
@@ -38,6 +39,7 @@ List ConvertList(const toml::array& source) {
 }
 
 Node Convert(const toml::node& node, int line) {
+  // TOML has no other types than these and dates and times.
   Node result;
   result.line = line;
   if (const auto* boolean = node.as_boolean()) {

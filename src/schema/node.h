@@ -1,5 +1,5 @@
-// A parsed TOML document as plain data, with the line of every value. The TOML library stays in
-// node.cc: it is heavy to compile.
+// A parsed TOML document as plain data, with the line of every value. Only node.cc includes the
+// TOML library, because its headers are slow to compile.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,32 @@ namespace polybox::schema {
 struct Node;
 using List = std::vector<Node>;
 
-/// A table's entries, each with its key, in the order of the document.
+/// The entries of a table, each with its key, in the order of the document.
 struct Table {
   std::vector<Node> entries;
 
+  /// Returns the entry of a key; null when there is none.
   const Node* Find(std::string_view key) const;
 };
 
-/// Dates and times are not part of our files: they are kept as the text of their type's name only.
+/// A date or a time. polybox has no use for them, so only the name of the type is kept.
 struct Unsupported {
   std::string type;
 };
 
+/// A value of the document.
 struct Node {
-  /// Its name in the table it is in; "" inside a list.
+  /// The key in the table that contains it; "" inside a list.
   std::string key;
-  /// Line of the key (or of the value inside a list), from 1.
+  /// The line of the key (or of the value inside a list), from 1.
   int line = 0;
   std::variant<bool, std::int64_t, double, std::string, List, Table, Unsupported> value;
 
-  /// As a reader of the file would recognise it: `"text"`, `12`, `a list`, `a table`.
+  /// Returns the value as a person recognises it in the file: `"text"`, `12`, `a list`, `a table`.
   std::string Show() const;
 };
 
-/// Reads `text`; a syntax error says `origin:line: what`.
+/// Parses `text`. The error of a syntax error says `origin:line: what`.
 Result<Table> ParseToml(std::string_view text, const std::string& origin);
 
 }  // namespace polybox::schema

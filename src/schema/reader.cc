@@ -71,7 +71,9 @@ int Reader::LineOf(std::string_view key) const {
 }
 
 const Node* Reader::Take(std::string_view key, Need need) {
+  // The destructor reports the keys of the table that are not in `known_`.
   known_.emplace_back(key);
+  // This reader only collects the names of keys.
   if (keys_ != nullptr) keys_->push_back(PathOf(key));
   if (table_ == nullptr) return nullptr;
   const Node* node = table_->Find(key);
@@ -90,8 +92,8 @@ void Reader::Conflict(std::string_view key, const std::string& text) {
 
 namespace {
 
-/// What is allowed, for a value that has not even the right type: what `check` says of nothing, if
-/// it says anything.
+/// Returns what is allowed, for a value of the wrong type: the answer of `check` to an empty value,
+/// if there is one.
 template <typename T>
 std::string Allowed(const Check<T>& check, const std::string& expected) {
   constexpr std::string_view kLead = "expected ";
@@ -131,23 +133,28 @@ void Reader::Read(std::string_view key, bool& out, Need need) {
 }
 
 template <typename T>
-void Reader::ReadUnit(std::string_view key, T& out, Need need,
-                      Result<T> (*parse)(std::string_view)) {
-  const Node* node = Take(key, need);
+void Reader::ReadUnit(std::string_view key, T& out, const UnitForm<T>& form) {
+  const Node* node = Take(key, form.need);
   if (node == nullptr) return;
-  const std::string* text = std::get_if<std::string>(&node->value);
-  // A bare number has no unit; parsing nothing yields the sentence that says what is expected.
-  Result<T> parsed = parse(text == nullptr ? std::string_view() : std::string_view(*text));
+  // Parsing an empty text returns the sentence that says what is expected.
+  std::string text;
+  if (const auto* given = std::get_if<std::string>(&node->value)) text = *given;
+  if (form.bare == Bare::kCounts) {
+    if (const auto* whole = std::get_if<std::int64_t>(&node->value)) text = std::to_string(*whole);
+    if (const auto* number = std::get_if<double>(&node->value)) text = fmt::format("{}", *number);
+  }
+  Result<T> parsed = form.parse(text);
   if (!parsed.ok()) return Wrong(*node, key, parsed.error().message());
   out = *parsed;
 }
 
-void Reader::Read(std::string_view key, Bytes& out, Need need) {
-  ReadUnit(key, out, need, ParseBytes);
+void Reader::Read(std::string_view key, Bytes& out, Need need, Bare bare) {
+  ReadUnit<Bytes>(key, out, {need, bare, bare == Bare::kCounts ? ParseTypedBytes : ParseBytes});
 }
 
-void Reader::Read(std::string_view key, Duration& out, Need need) {
-  ReadUnit(key, out, need, ParseDuration);
+void Reader::Read(std::string_view key, Duration& out, Need need, Bare bare) {
+  ReadUnit<Duration>(key, out,
+                     {need, bare, bare == Bare::kCounts ? ParseTypedDuration : ParseDuration});
 }
 
 void Reader::Read(std::string_view key, std::vector<std::string>& out, Need need,
@@ -234,6 +241,7 @@ Reader Reader::Sub(std::string_view key, Need need) {
 std::vector<Reader> Reader::SubList(std::string_view key) {
   std::vector<Reader> readers;
   const Node* node = Take(key, Need::kOptional);
+  // One reader without a table, so that the caller's calls name the keys of a row.
   if (keys_ != nullptr) readers.push_back({nullptr, 0, PathOf(key), nullptr, keys_});
   if (node == nullptr) return readers;
   const List* list = std::get_if<List>(&node->value);

@@ -32,7 +32,7 @@ void ReadSettings(Reader& reader, Settings& out) {
   }
 }
 
-/// The complaints about `text`, "" when there are none.
+/// Returns the problems of `text`, "" when there are none.
 std::string Complaints(const std::string& text, Settings* out = nullptr) {
   const Result<Table> table = ParseToml(text, "x.toml");
   if (!table.ok()) return table.error().message();

@@ -18,9 +18,9 @@ namespace polybox::sys {
 namespace {
 
 constexpr std::array kV1Controllers = {"memory", "cpu", "cpuacct", "pids"};
-/// cpu.stat, and so what v1 calls cpuacct, is there without a controller.
+/// v2 has cpu.stat, which replaces v1's cpuacct, without a controller.
 constexpr std::array kV2Controllers = {"memory", "cpu", "pids"};
-/// The least the kernel takes.
+/// The smallest quota in microseconds that the kernel accepts.
 constexpr std::int64_t kSmallestQuota = 1000;
 
 using OnExisting = CgroupDirectory::OnExisting;
@@ -38,8 +38,9 @@ bool UsedOnV1(const std::string& controller) {
   return std::ranges::count(kV1Controllers, controller) != 0;
 }
 
+/// The hierarchies of the host that polybox can use, and the controllers that each version lacks.
 struct Choice {
-  std::vector<CgroupHierarchy> v1;  // those that have a controller we use, and only these
+  std::vector<CgroupHierarchy> v1;  // only hierarchies with a controller that polybox uses
   std::vector<std::string> v1_missing;
   const CgroupHierarchy* v2 = nullptr;
   std::vector<std::string> v2_missing;
@@ -65,8 +66,9 @@ Choice Survey(const std::vector<CgroupHierarchy>& hierarchies) {
   return choice;
 }
 
-/// Held by every process that uses the home, so that a sweep leaves it alone whatever the sweeper
-/// can see of our process. Released by the kernel when the last descriptor goes.
+/// Every process that uses the home holds this lock. SweepLeftovers() then leaves the home alone,
+/// even if the sweeping server cannot see this process. The kernel releases the lock when the last
+/// descriptor is closed.
 Status LockHome(const CgroupDirectory& home) {
   if (::flock(home.fd(), LOCK_SH | LOCK_NB) != 0) return Error::FromErrno("lock " + home.path());
   return {};
@@ -74,7 +76,7 @@ Status LockHome(const CgroupDirectory& home) {
 
 Result<CgroupDirectory> MakeHome(const std::string& base_path, int base) {
   POLYBOX_ASSIGN_OR_RETURN(const std::string name, CgroupHomeName());
-  // The name is this process's alone: what is there is ours.
+  // The name is unique to this process, so an existing directory is its own.
   POLYBOX_ASSIGN_OR_RETURN(auto home,
                            CgroupDirectory::Make(base, base_path, name, OnExisting::kAccept));
   POLYBOX_RETURN_IF_ERROR(LockHome(home));
@@ -104,8 +106,8 @@ std::vector<std::string> Words(std::string_view text) {
   }
 }
 
-/// Empties a v2 cgroup that holds this process and no other; the kernel's own root may keep its
-/// processes. Others are not ours to move.
+/// Empties a v2 cgroup that holds only this process. The kernel's root cgroup may keep its
+/// processes. This function does not move other processes: the server does not own them.
 Status LeaveForControllers(int base, const std::string& path) {
   if (::faccessat(base, "cgroup.type", F_OK, 0) != 0) return {};  // the root has no type
   POLYBOX_ASSIGN_OR_RETURN(const std::string listed, ReadIn(base, "cgroup.procs"));
@@ -126,17 +128,6 @@ Status LeaveForControllers(int base, const std::string& path) {
       .In(fmt::format("move from cgroup {} to {} in it", path, kSelfLeaf));
 }
 
-/// Makes the controllers usable in the cgroups below `directory`.
-Status EnableControllers(int directory, const std::string& path) {
-  POLYBOX_ASSIGN_OR_RETURN(const std::string enabled,
-                           ReadIn(directory, "cgroup.subtree_control").In(path));
-  const std::vector<std::string> missing = Missing(kV2Controllers, Words(enabled));
-  if (missing.empty()) return {};
-  POLYBOX_RETURN_IF_ERROR(LeaveForControllers(directory, path));
-  return WriteIn(directory, "cgroup.subtree_control", fmt::format("+{}", fmt::join(missing, " +")))
-      .In("enable controllers below cgroup " + path);
-}
-
 Result<CgroupDirectory> MakeV2Home(const CgroupHierarchy& hierarchy) {
   const std::string path = CgroupBase(hierarchy);
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd base, OpenDirectory(AT_FDCWD, path));
@@ -153,7 +144,7 @@ Result<V2Directories> MakeV2Directories(CgroupDirectory slot) {
   return V2Directories{std::move(slot), std::move(starter), std::move(run)};
 }
 
-/// Beside v1 controllers, only for cgroup.kill.
+/// Makes a v2 home that is used beside v1 controllers, only for cgroup.kill.
 std::optional<CgroupDirectory> MakeKillHome(const CgroupHierarchy& hierarchy) {
   const std::string path = CgroupBase(hierarchy);
   const auto base = OpenDirectory(AT_FDCWD, path);
@@ -228,6 +219,16 @@ Result<SlotCgroup> CgroupHome::MakeSlot(const std::string& name) const {
   return SlotCgroup(std::move(control));
 }
 
+Status EnableControllers(int directory, const std::string& path) {
+  POLYBOX_ASSIGN_OR_RETURN(const std::string enabled,
+                           ReadIn(directory, "cgroup.subtree_control").In(path));
+  const std::vector<std::string> missing = Missing(kV2Controllers, Words(enabled));
+  if (missing.empty()) return {};
+  POLYBOX_RETURN_IF_ERROR(LeaveForControllers(directory, path));
+  return WriteIn(directory, "cgroup.subtree_control", fmt::format("+{}", fmt::join(missing, " +")))
+      .In("enable controllers below cgroup " + path);
+}
+
 Result<KernelLimits> ToKernel(const CgroupLimits& limits) {
   constexpr auto kMost = static_cast<std::uint64_t>(INT64_MAX);
   const std::uint64_t memory = limits.memory.count();
@@ -259,6 +260,26 @@ std::optional<std::int64_t> ProcessesAbove(std::uint64_t before, std::uint64_t n
   return peak ? std::optional(static_cast<std::int64_t>(*peak)) : std::nullopt;
 }
 
+Status SlotControl::StartPeriod() {
+  return quota_.Rewrite().In("start a new processor period");
+}
+
+Status SlotControl::NextStep() {
+  if (Renews()) POLYBOX_RETURN_IF_ERROR(Renew().In("make a cgroup anew"));
+  return StartPeriod();
+}
+
+Status SlotControl::DropLeftovers(Inside inside) {
+  POLYBOX_RETURN_IF_ERROR(DropCache());
+  return inside == Inside::kNobody ? NextStep() : StartPeriod();
+}
+
+Status SlotControl::KillAll() {
+  if (kill_.valid()) return kill_.Write("1");
+  return Error(ErrorKind::kUnavailable,
+               "kill a cgroup: cgroup.kill needs Linux 5.14 and a mounted cgroup v2");
+}
+
 SlotCgroup::SlotCgroup(std::unique_ptr<SlotControl> control) : control_(std::move(control)) {}
 SlotCgroup::SlotCgroup(SlotCgroup&&) noexcept = default;
 SlotCgroup& SlotCgroup::operator=(SlotCgroup&&) noexcept = default;
@@ -281,6 +302,7 @@ Status SlotCgroup::SetLimits(const CgroupLimits& limits) {
   return control_->SetLimits(limits);
 }
 Status SlotCgroup::MakeRoomToWait() {
+  // Without limits_ no run has set a limit yet, so none has to be raised.
   if (!limits_ || limits_->memory >= kRoomToWait) return {};
   CgroupLimits roomy = *limits_;
   roomy.memory = kRoomToWait;
@@ -321,6 +343,13 @@ bool SlotCgroup::TakeOomEvent() {
 }
 Status SlotCgroup::KillAll() {
   return control_->KillAll();
+}
+Result<SlotCgroup> SlotCgroup::MakeInner(const std::string& name) const {
+  POLYBOX_ASSIGN_OR_RETURN(auto control, control_->MakeInner(name));
+  return SlotCgroup(std::move(control));
+}
+Result<bool> SlotCgroup::KillRound() const {
+  return control_->KillRound();
 }
 
 }  // namespace polybox::sys

@@ -1,11 +1,9 @@
 // The cgroups of a jail slot: limits and figures of one run after another, on cgroup v1, v2 or
 // both.
-//
-// Everything of ours lies below `polybox-<pid>-<start time>` inside the cgroup this process is in,
-// so that what a dead server left behind can be told from what a living one uses. A slot's
-// directories are made once; each run only rewrites limits and resets counters.
-//
-// One thread at a time per object, except where said otherwise.
+// All directories of a server are below `polybox-<pid>-<start time>` in the cgroup of the server's
+// process. The name distinguishes what a dead server left behind from what a living server uses. A
+// slot's directories are made once; each run only rewrites limits and resets counters.
+// One thread at a time may use an object, except where a comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -25,54 +23,56 @@ namespace polybox::sys {
 
 struct CgroupLimits {
   Bytes memory;
-  /// Beyond `memory`; 0 means no swap.
+  /// Swap beyond `memory`; 0 means no swap.
   Bytes swap;
   std::int64_t processes = 1;
-  /// Processor time per second of wall time: 1s is one processor. At least 10ms.
+  /// Processor time per second of wall time: 1s is one processor. The least value is 10ms.
   Duration cpu_per_second = std::chrono::seconds(1);
 
   bool operator==(const CgroupLimits&) const = default;
 };
 
-/// Since the last ResetCounters. A figure that this kernel cannot give is absent.
+/// Figures since the last ResetCounters(). A figure that this kernel cannot give is absent.
 struct CgroupUsage {
-  /// Includes the page cache and kernel memory of the run; exact to 64 pages per processor, which
+  /// Includes the page cache and kernel memory of the run. Exact to 64 pages per processor, which
   /// is how far ahead the kernel charges.
   std::optional<Bytes> memory_peak;
-  /// Their sum is exact. Where the kernel only samples the two (v1), they are the sum, shared out
-  /// as the samples say: what the kernel does for a process as well.
+  /// User plus system time is exact. Where the kernel only samples the two (v1), the exact sum is
+  /// divided in proportion to the samples, as the kernel does for a process.
   std::optional<Duration> cpu_user;
   std::optional<Duration> cpu_system;
-  /// Absent where the kernel does not keep it (before 6.1), or processes share a v1 hierarchy with
-  /// another controller and an earlier run had more.
+  /// Absent where the kernel does not keep this figure (before 6.1). Also absent where a v1
+  /// hierarchy has another controller beside pids and an earlier run had more processes.
   std::optional<std::int64_t> processes_peak;
-  /// Processes that the kernel killed for want of memory, be it this cgroup's limit, one above it
-  /// or the machine's.
+  /// Processes that the kernel killed for lack of memory. The cause may be the limit of this
+  /// cgroup, the limit of a cgroup above, or the machine's memory.
   std::optional<std::int64_t> oom_kills;
 };
 
 struct CgroupCapabilities {
   CgroupVersion version = CgroupVersion::kV1;
-  /// Without it swap is whatever the host allows (v1 without memory.memsw, v2 without swap).
+  /// Without this, guests may use as much swap as the host allows (v1 without memory.memsw, v2
+  /// without swap).
   bool limits_swap = false;
-  /// OomFd() tells when memory runs out.
+  /// OomFd() reports when memory runs out.
   bool oom_event = false;
-  /// ReadUsage() tells processor time, in user and in system mode.
+  /// ReadUsage() reports processor time in user and in system mode.
   bool counts_cpu = false;
-  /// KillAll() works on processes that were cloned into CloneFd().
+  /// Whether KillAll() reaches processes that were cloned into CloneFd().
   bool kill_all = false;
 };
 
 class SlotControl;
 
-/// Who may be in a slot's cgroup between two sessions.
+/// Which processes may be in a slot's cgroup between two sessions.
 enum class Inside {
   kNobody,
-  kNextGuest,  ///< Or is on its way, by the descriptors that it was given: they must stay.
+  kNextGuest,  ///< The next guest, or the process that is about to enter by its descriptors of this
+               ///< cgroup. The cgroup must stay.
 };
 
-/// The cgroups of one slot. Its destructor removes the directories and kills nothing: what still
-/// runs in them must have been killed and reaped, else they stay until SweepLeftovers.
+/// The cgroups of one slot. The destructor removes the directories and kills no process. The owner
+/// must first kill and reap all processes inside, else the directories stay until SweepLeftovers().
 class SlotCgroup {
  public:
   explicit SlotCgroup(std::unique_ptr<SlotControl> control);
@@ -82,59 +82,73 @@ class SlotCgroup {
 
   const CgroupCapabilities& capabilities() const;
 
-  /// On v2 the kernel asks who clones into CloneFd(), so whoever starts the guests must be in this
-  /// directory, beside them and outside their limits. It should be cloned into it: to be moved
-  /// there takes an RCU grace period. -1 on v1. Borrowed; it lives as long as this object.
+  /// The directory for the process that starts guests; -1 on v1. On v2 the kernel checks the
+  /// permissions of a process that clones into CloneFd(). The starter must therefore be in this
+  /// directory, next to the guests and outside their limits. Clone the starter into the directory:
+  /// moving it there takes an RCU grace period. Borrowed; valid as long as this object.
   int StarterFd() const;
-  /// The one process in there.
+  /// The PID of the one process in StarterFd().
   Result<pid_t> Starter() const;
-  /// Once, before anything runs: what the starter, which has or will have the uid `owner`, has to
-  /// write to becomes its own. On v1 there is nothing to do.
+  /// Makes the files that the starter must write belong to `owner`, the starter's present or later
+  /// uid. Call once, before any process runs. Does nothing on v1.
   Status AllowStarter(uid_t owner);
-  /// Writes only what changed. Where a cgroup above allows less processor time, that holds.
+  /// Writes only the limits that changed. If a cgroup above allows less processor time, that limit
+  /// applies.
   Status SetLimits(const CgroupLimits& limits);
-  /// Before a process is put inside to wait for its run: raises a memory limit of the last run that
-  /// would end it before it is ready. The run's own must be set again.
+  /// Raises the memory limit of the last run when it could kill a process before that process is
+  /// ready. Call before a process enters to wait for its run. The caller must set the run's own
+  /// limits again.
   Status MakeRoomToWait();
-  /// Before a run, when the process that will be the guest already waits inside: figures start at
-  /// zero, a past OOM event is forgotten.
+  /// Sets the figures to zero and forgets a past OOM event. Call before a run, when the process
+  /// that becomes the guest already waits inside.
   Status ResetCounters();
-  /// Whether NextStep() and DropLeftovers() must find nobody inside, or figures will be absent: a
-  /// cgroup is made anew there, for the last run left a peak that the kernel cannot reset.
+  /// Whether NextStep() and DropLeftovers() make a new cgroup, because the last run left a peak
+  /// that the kernel cannot reset. If true, no process may be inside during these calls, or figures
+  /// will be absent.
   bool Renews() const;
-  /// Between the steps of a session: the next one does not wait for processor time that the last
-  /// one used up, and its figures can be its own.
+  /// Call between the steps of a session. The next step does not wait for processor time that the
+  /// last step used up, and gets its own figures.
   Status NextStep();
-  /// Between sessions, off the hot path (milliseconds): gives back the page
-  /// cache that the last run was charged for as well. Files of a tmpfs are not cache: empty it
-  /// first. Nothing is made anew where someone may be inside, whatever Renews() says by now.
+  /// Call between sessions and not while a request waits: it takes milliseconds. Gives back the
+  /// page cache that the last run was charged for. Files of a tmpfs are not cache, so empty a tmpfs
+  /// first. With Inside::kNextGuest no cgroup is made anew, whatever Renews() returns.
   Status DropLeftovers(Inside inside = Inside::kNobody);
   Result<CgroupUsage> ReadUsage() const;
 
-  /// v1: the `tasks` file of each controller. The forked child, while it has one thread, writes "0"
-  /// to each; that is fast, unlike cgroup.procs or a move from outside, which wait for an RCU grace
-  /// period. Empty on v2. Borrowed, until the next NextStep or DropLeftovers.
+  /// v1: the `tasks` file of each controller; empty on v2. The forked child writes "0" to each file
+  /// while the child has one thread. This is fast; cgroup.procs or a move from outside waits for an
+  /// RCU grace period. Borrowed, until the next NextStep() or DropLeftovers().
   std::vector<int> JoinFds() const;
-  /// The directory for CLONE_INTO_CGROUP: on v2 all there is to do. On v1 beside a v2 mount it is
-  /// what KillAll needs, on top of JoinFds. -1 when there is none. Borrowed, until the next
-  /// NextStep or DropLeftovers, which on some kernels put another directory in its place; the
-  /// same goes for OomFd().
+  /// The directory for CLONE_INTO_CGROUP; -1 when there is none. On v2 this is enough to join. On
+  /// v1 beside a v2 mount KillAll() needs it in addition to JoinFds(). Borrowed, until the next
+  /// NextStep() or DropLeftovers(), which on some kernels replace the directory. The same applies
+  /// to OomFd().
   int CloneFd() const;
 
-  /// Used since the last ResetCounters; zero when it cannot be read.
+  /// Processor time since the last ResetCounters(); zero when it cannot be read.
   Duration CpuTime() const;
-  /// A guest that is being killed dies sooner without its limit; DropLeftovers and NextStep put it
-  /// back.
+  /// Removes the processor limit, because a guest that is being killed then dies sooner.
+  /// DropLeftovers() and NextStep() restore the limit.
   void LiftCpuLimit() const;
 
-  /// v1: poll for POLLIN, v2: for POLLPRI. -1 when the kernel cannot tell.
+  /// The descriptor that reports that memory ran out: poll for POLLIN on v1 and for POLLPRI on v2.
+  /// -1 when the kernel cannot report this.
   int OomFd() const;
-  /// Whether memory ran out since the last call or ResetCounters. On v1 this may have been the
-  /// limit of a cgroup above: whether it hit this slot is told by oom_kills.
+  /// Whether memory ran out since the last call or ResetCounters(). On v1 the limit may have been
+  /// that of a cgroup above; oom_kills tells whether this slot lost a process.
   bool TakeOomEvent();
 
-  /// SIGKILL to everyone in CloneFd(), in one step that no fork can outrun. An error where
-  /// capabilities().kill_all is false.
+  /// Makes cgroups inside those of this slot, with limits and figures of their own. This slot's
+  /// limits then hold for all inner cgroups together, and no process may run in this slot's own
+  /// cgroup. The inner cgroups must be destroyed first.
+  Result<SlotCgroup> MakeInner(const std::string& name) const;
+  /// For a cgroup that is not used again: forbids new processes and sends SIGKILL to all that are
+  /// inside. Returns whether the cgroup was empty. A process that was being made may escape one
+  /// round, so call this until it returns true. Any thread may call it.
+  Result<bool> KillRound() const;
+
+  /// Sends SIGKILL to every process in CloneFd(), atomically, so that no fork escapes. Returns an
+  /// error where capabilities().kill_all is false.
   Status KillAll();
 
  private:
@@ -142,19 +156,20 @@ class SlotCgroup {
   std::optional<CgroupLimits> limits_;
 };
 
-/// Our directory in each hierarchy, below which slots are made. One per process; it must outlive
-/// its slots.
+/// The server's directory in each hierarchy, below which slots are made. A process has one
+/// CgroupHome, which must outlive its slots.
 class CgroupHome {
  public:
-  /// Takes v2 where it offers memory, cpu and pids, else v1, else says what is missing. On v2 a
-  /// cgroup that gives controllers to those below may hold no process: when ours holds just this
-  /// one, the process moves to `polybox-self` inside it.
+  /// Uses v2 if it offers memory, cpu and pids, else v1, else returns what is missing. On v2 a
+  /// cgroup that passes controllers to its children may hold no process. If this process is the
+  /// only one in its cgroup, it therefore moves to `polybox-self` inside that cgroup.
   static Result<CgroupHome> Make(const std::vector<CgroupHierarchy>& hierarchies);
   CgroupHome(CgroupHome&&) noexcept;
   CgroupHome& operator=(CgroupHome&&) noexcept;
   ~CgroupHome();
 
-  /// `name` must be new: it becomes a directory name. Any thread.
+  /// Makes the cgroups of a slot. `name` must be new, because it becomes a directory name. Any
+  /// thread may call it.
   Result<SlotCgroup> MakeSlot(const std::string& name) const;
 
  private:
@@ -165,15 +180,15 @@ class CgroupHome {
 };
 
 struct CgroupSweep {
-  /// Directories `polybox-<pid>-<start time>` that are gone now.
+  /// How many directories `polybox-<pid>-<start time>` were removed.
   int removed = 0;
-  /// Those of dead servers that could not be removed: "path: why".
+  /// Directories of dead servers that could not be removed, as "path: reason".
   std::vector<std::string> kept;
 };
 
-/// Removes what dead servers left in the cgroup this process is in, and nothing else. A server
-/// lives when its pid runs with its start time, or when anyone holds the lock on its directory,
-/// which also holds across PID namespaces. Kills nothing.
+/// Removes the cgroups that dead servers left in this process's cgroup, and no others. Kills no
+/// process. A server counts as living when a process with its pid and start time exists, or when
+/// any process holds the lock on its directory. The lock also works across PID namespaces.
 CgroupSweep SweepLeftovers(const std::vector<CgroupHierarchy>& hierarchies);
 
 }  // namespace polybox::sys

@@ -15,7 +15,7 @@
 namespace polybox::sys {
 namespace {
 
-/// Every file read here is a number or a list of counters: on Linux 6.18 none is over 1 KiB.
+/// Every file read here is a number or a list of counters. On Linux 6.18 none is over 1 KiB.
 constexpr std::size_t kLargestFile = 8192;
 
 Error Garbled(const std::string& path) {
@@ -72,7 +72,7 @@ CgroupDirectory::~CgroupDirectory() {
 
 bool CgroupDirectory::RemoveFrom(int parent) const {
   // A reaped process leaves its cgroups a moment later. 1 + 2 + ... + 64 ms is enough for that, and
-  // short enough for the end of a server that has many slots.
+  // short enough for the end of a server with many slots.
   for (int wait_ms = 1; wait_ms <= 64; wait_ms *= 2) {
     if (::unlinkat(parent, name_.c_str(), AT_REMOVEDIR) == 0) return true;
     if (errno != EBUSY) return false;
@@ -88,6 +88,7 @@ void CgroupDirectory::Remove() {
   fd_.reset();
 }
 
+// A cgroup can only be removed when it is empty, so a false result has changed nothing.
 Result<bool> CgroupDirectory::Renew() {
   const UniqueFd parent(::openat(fd_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent.valid()) return Error::FromErrno("open the cgroup above " + path_);
@@ -112,7 +113,7 @@ Result<ControlFile> ControlFile::OpenIfThere(const CgroupDirectory& directory, c
   auto file = Open(directory, name, flags);
   if (file.ok()) return file;
   const int error = file.error().system_errno();
-  // EACCES, for root as well: a kernel that gives the file for reading only.
+  // The kernel returns EACCES, to root too, for a file that it offers only for reading.
   if (error == ENOENT || error == EACCES) return ControlFile();
   return file;
 }

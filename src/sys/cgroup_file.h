@@ -1,5 +1,5 @@
-// The directories and files of a cgroup file system: what v1 and v2 have in common. All names are
-// relative to directory descriptors.
+// The directories and files of a cgroup file system, as far as cgroup v1 and v2 agree. Only for
+// cgroup*.cc. All names are relative to directory descriptors.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,28 @@
 
 namespace polybox::sys {
 
-/// A cgroup directory of ours: made here, removed by the destructor.
+/// A cgroup directory that this server makes; the destructor removes it.
 class CgroupDirectory {
  public:
   enum class OnExisting { kRefuse, kAccept };
 
-  /// Below the directory open at `parent` (borrowed), whose path is only for messages.
+  /// Makes the cgroup `name` below the directory open at `parent` (borrowed). `parent_path` is only
+  /// for error messages.
   static Result<CgroupDirectory> Make(int parent, const std::string& parent_path,
                                       const std::string& name,
                                       OnExisting on_existing = OnExisting::kRefuse);
   CgroupDirectory(CgroupDirectory&&) noexcept = default;
   CgroupDirectory& operator=(CgroupDirectory&& other) noexcept;
-  /// Tries for about an eighth of a second while the kernel still sees someone inside.
+  /// Removes the cgroup. Retries for about an eighth of a second while the kernel still sees a
+  /// process inside.
   ~CgroupDirectory();
 
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
 
-  /// Puts a new cgroup in the place of this one, whose counters start at zero. False when it stays,
-  /// for someone is inside; all descriptors of its files stand for a removed one otherwise.
+  /// Replaces this cgroup by a new one of the same name, whose counters start at zero. Returns
+  /// false when a process is inside, and the cgroup stays. After true, every descriptor of a file
+  /// in the old cgroup refers to a removed cgroup.
   Result<bool> Renew();
 
  private:
@@ -43,25 +46,27 @@ class CgroupDirectory {
   std::string name_;
 };
 
-/// An open file of a cgroup directory, read and written whole, as often as wanted.
+/// An open file of a cgroup directory. Each read and write covers the whole file; the file can be
+/// used any number of times.
 class ControlFile {
  public:
   ControlFile() = default;
   static Result<ControlFile> Open(const CgroupDirectory& directory, const char* name, int flags);
-  /// Empty (see valid()) when there is no such file, or none that allows `flags`.
+  /// Returns an empty object (see valid()) when the file does not exist or does not allow `flags`.
   static Result<ControlFile> OpenIfThere(const CgroupDirectory& directory, const char* name,
                                          int flags);
 
   bool valid() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
 
-  /// One write, as the kernel wants it; the error names the file.
+  /// Writes `value` with one write(), as the kernel requires. The error names the file.
   Status Write(std::string_view value) const;
   Result<std::string> Read() const;
   Result<std::uint64_t> ReadNumber() const;
-  /// The number after `key` in lines of "key number"; nothing when the kernel has no such line.
+  /// Returns the number after `key` in lines of "key number"; nothing when the kernel has no such
+  /// line.
   Result<std::optional<std::uint64_t>> ReadCounter(std::string_view key) const;
-  /// The same in `text`, which Read() gave.
+  /// The same as ReadCounter(), in a `text` that Read() returned.
   Result<std::optional<std::uint64_t>> CounterIn(std::string_view text, std::string_view key) const;
 
  private:
@@ -71,7 +76,8 @@ class ControlFile {
   std::string path_;
 };
 
-/// A file that holds a limit. Remembers what was written, for a write costs more than a comparison.
+/// A file that holds a limit. Remembers the last written value, because a write costs more than a
+/// comparison.
 class LimitFile {
  public:
   LimitFile() = default;
@@ -80,13 +86,15 @@ class LimitFile {
   bool valid() const { return file_.valid(); }
   int fd() const { return file_.fd(); }
   const std::optional<std::int64_t>& written() const { return written_; }
-  /// A failed write leaves the kernel's limit, and so what is remembered, as it was.
+  /// Writes `value` unless it is already the limit. After a failed write the kernel's limit and the
+  /// remembered value are unchanged.
   Status Set(std::int64_t value) { return Set(value, std::to_string(value)); }
-  /// `text` is how the file wants `value` written.
+  /// `text` is `value` in the format of the file.
   Status Set(std::int64_t value, const std::string& text);
-  /// Writes the same value once more.
+  /// Writes the remembered value again.
   Status Rewrite();
-  /// No limit until the next Rewrite(); what is remembered stays. That it may fail is no matter.
+  /// Removes the limit until the next Rewrite(); the remembered value stays. A failure has no
+  /// consequence, so the result is ignored.
   void Lift(const char* unlimited) const { (void)file_.Write(unlimited); }
 
  private:
@@ -95,10 +103,10 @@ class LimitFile {
   std::string text_;
 };
 
-/// Opens a directory for openat() and for joining.
+/// Opens a directory, for openat() and as a target for joining a cgroup.
 Result<UniqueFd> OpenDirectory(int parent, const std::string& path);
 
-/// A decimal number and at most one line end after it.
+/// Parses a decimal number with at most one newline after it.
 std::optional<std::uint64_t> ParseCgroupNumber(std::string_view text);
 
 }  // namespace polybox::sys

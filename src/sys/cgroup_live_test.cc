@@ -1,7 +1,8 @@
-// The kernel's own word: what the limits and figures of a slot do to real processes. Needs root or
-// delegated cgroups; skips where there are none.
+// Tests the limits and figures of a slot with real cgroups and real processes. Needs root or
+// delegated cgroups; skips without them.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -9,7 +10,9 @@
 #include <filesystem>
 #include <poll.h>
 #include <sched.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,9 +24,10 @@
 #include "base/files.h"
 #include "base/testing/temp_dir.h"
 #include "sys/cgroup_slot.h"
+#include "sys/pipe.h"
 
-// The guests of these tests are forks of the test itself, and ThreadSanitizer's own memory and
-// thread would count as theirs.
+// The guests of these tests are forks of the test process. The memory and the thread of
+// ThreadSanitizer would count as theirs.
 #ifndef __SANITIZE_THREAD__
 
 namespace polybox::sys {
@@ -35,7 +39,7 @@ using std::chrono::seconds;
 constexpr int kCouldNotJoin = 99;
 constexpr CgroupLimits kRoomy{Bytes::MiB(256), Bytes(0), 32, seconds(1)};
 
-/// fork(), into the v2 cgroup whose directory is open at `cgroup` unless that is -1.
+/// Forks into the v2 cgroup whose directory is open at `cgroup`; a plain fork() if `cgroup` is -1.
 pid_t ForkInto(int cgroup) {
   clone_args args{};
   args.exit_signal = SIGCHLD;
@@ -46,7 +50,8 @@ pid_t ForkInto(int cgroup) {
   return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-/// Forks into the slot: clone into its v2 directory if it has one, then "0" to each tasks file.
+/// Forks into the slot: clones into its v2 directory if it has one, then writes "0" to each tasks
+/// file.
 template <typename Guest>
 pid_t Start(const SlotCgroup& slot, const Guest& guest) {
   const pid_t pid = ForkInto(slot.CloneFd());
@@ -75,7 +80,7 @@ int Touch(std::size_t bytes) {
   return 0;
 }
 
-/// How many processes could be made beside this one; they are gone afterwards.
+/// Returns how many processes this one can start. They have ended when the function returns.
 int ForkUntilRefused() {
   int made = 0;
   std::array<pid_t, 8> children{};
@@ -122,7 +127,7 @@ class LiveCgroup : public ::testing::Test {
     EXPECT_TRUE(usage.ok()) << usage.error().message();
     return std::move(usage).value_or({});
   }
-  /// Where a home called `name` exists.
+  /// Returns the paths of the existing homes called `name`.
   std::vector<std::string> Places(const std::string& name) const {
     std::vector<std::string> places;
     for (const CgroupHierarchy& hierarchy : hierarchies_) {
@@ -210,7 +215,7 @@ TEST_F(LiveCgroup, TheWayInStaysOpenForANextGuestThatHasItAlready) {
   limits.processes = 3;
   ASSERT_TRUE(slot_->SetLimits(limits).ok());
   ASSERT_EQ(WEXITSTATUS(RunGuest(*slot_, ForkUntilRefused)), 2);
-  // A larger run than is known when the next guest is sent on its way.
+  // The last run used more processes, which is not known when the next guest gets its descriptors.
   const std::vector<int> given = slot_->JoinFds();
   const int directory = slot_->CloneFd();
   ASSERT_TRUE(slot_->DropLeftovers(Inside::kNextGuest).ok());
@@ -270,7 +275,8 @@ TEST_F(LiveCgroup, ThereIsRoomToWaitAfterARunThatHadNone) {
 TEST_F(LiveCgroup, AStarterOfAnotherUserClonesGuestsIntoTheSlot) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   constexpr uid_t kOwner = 0x70000000;
-  // The starter, which waits until it has been adopted, answers with how its guest ended.
+  // The starter waits until AllowStarter() has been called, and then exits with the exit code of
+  // its guest.
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
   const UniqueFd wait(pipe[0]);
@@ -289,7 +295,8 @@ TEST_F(LiveCgroup, AStarterOfAnotherUserClonesGuestsIntoTheSlot) {
   EXPECT_EQ(slot_->Starter().value_or(starter), starter);
   go.reset();
   const int status = Wait(starter);
-  if (slot_->capabilities().version == CgroupVersion::kV1) return;  // guests join by themselves
+  if (slot_->capabilities().version == CgroupVersion::kV1)
+    return;  // on v1 guests join by themselves
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
@@ -308,7 +315,8 @@ TEST_F(LiveCgroup, TheNextRunDoesNotPayForThePageCacheOfTheLast) {
             0);
   if (*Usage().memory_peak < Bytes::MiB(24)) GTEST_SKIP() << "files here are not charged to a run";
   ASSERT_TRUE(slot_->ResetCounters().ok());
-  // Absent where the kernel cannot reset it: there the reset has dropped everything.
+  // The figure is absent where the kernel cannot reset it. There the reset has already dropped the
+  // cache.
   EXPECT_GE(Usage().memory_peak.value_or(Bytes::MiB(24)), Bytes::MiB(20))
       << "nothing left to drop: no proof";
   ASSERT_TRUE(slot_->DropLeftovers().ok());
@@ -341,6 +349,42 @@ TEST_F(LiveCgroup, KillAllTakesEveryoneInTheSlot) {
   ASSERT_TRUE(slot_->KillAll().ok());
   const int status = Wait(pid);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+}
+
+TEST_F(LiveCgroup, AnInnerCgroupCountsAndIsKilledAlone) {
+  auto outer = home_->MakeSlot("outer");
+  ASSERT_TRUE(outer.ok()) << outer.error().message();
+  ASSERT_TRUE(outer->SetLimits(kRoomy).ok());
+  std::vector<SlotCgroup> inner;
+  for (const char* name : {"one", "two"}) {
+    auto made = outer->MakeInner(name);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    inner.push_back(std::move(made).value());
+    ASSERT_TRUE(inner.back().SetLimits(kRoomy).ok());
+  }
+  // Each process reports that it has joined its cgroup: an earlier round would not find it.
+  const Pipe joined = MakePipe().value();
+  const auto report_and_wait = [&] {
+    return ::write(joined.writer.get(), "x", 1) == 1 ? ::pause() : kCouldNotJoin;
+  };
+  const pid_t killed = Start(inner[0], report_and_wait);
+  const pid_t spared = Start(inner[1], report_and_wait);
+  std::array<char, 1> word{};
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(::read(joined.reader.get(), word.data(), 1), 1);
+  const auto kill_all = [](const SlotCgroup& cgroup) {
+    constexpr int kMostRounds = 5000;
+    for (int i = 0; i < kMostRounds; ++i) {
+      if (cgroup.KillRound().value_or(false)) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  EXPECT_TRUE(kill_all(inner[0]));
+  EXPECT_TRUE(WIFSIGNALED(Wait(killed)));
+  EXPECT_EQ(::kill(spared, 0), 0);
+  EXPECT_EQ(::waitpid(spared, nullptr, WNOHANG), 0) << "the other one lives";
+  EXPECT_TRUE(kill_all(inner[1]));
+  EXPECT_TRUE(WIFSIGNALED(Wait(spared)));
 }
 
 TEST_F(LiveCgroup, ANameIsTakenOnce) {

@@ -1,4 +1,4 @@
-// What is written and read for one slot, over plain files that stand for those of the kernel.
+// Tests what is written and read for one slot, with plain files in place of the kernel's files.
 #include "sys/cgroup_slot.h"
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ const std::map<std::string, std::string> kV2Files = {
     {"cgroup.kill", ""},
 };
 
-/// A slot's directory with such files, and the order in which they are written.
+/// A slot directory of plain files that records the order in which they are written.
 class FakeSlot {
  public:
   explicit FakeSlot(std::map<std::string, std::string> files, const Strings& without = {}) {
@@ -86,7 +86,7 @@ class FakeSlot {
     dir_.Write("slot/" + name, content);
     Written();
   }
-  /// In one of the directories that OpenV2 takes.
+  /// Writes a file into one of the directories that OpenV2() takes.
   void PutIn(const std::string& folder, const std::string& name, const std::string& content) {
     std::filesystem::create_directories(dir_.path() + "/" + folder);
     dir_.Write(folder + "/" + name, content);
@@ -98,12 +98,13 @@ class FakeSlot {
     struct stat status{};
     return ::stat((dir_.path() + "/" + path).c_str(), &status) == 0 ? status.st_uid : ~0U;
   }
-  /// The first line: a plain file keeps the end of what was there before.
+  /// Returns the first line: unlike a kernel file, a plain file keeps the end of longer old
+  /// content.
   std::string Line(const std::string& name) const {
     const std::string text = ReadFile(dir_.path() + "/slot/" + name).value_or("(missing)");
     return text.substr(0, text.find('\n'));
   }
-  /// The files written since the last call, in order.
+  /// Returns the files written since the last call, in order.
   Strings Written() {
     Strings names;
     alignas(inotify_event) std::array<char, 8192> buffer;
@@ -181,7 +182,7 @@ TEST(V1SlotFiles, MemoryIsNeverAboveMemoryAndSwapOnTheWay) {
   EXPECT_EQ(fake.Line("cpu.cfs_period_us"), "100000");
 }
 
-TEST(V1SlotFiles, WhatAKernelLacksIsACapabilityOrAnAbsentFigure) {
+TEST(V1SlotFiles, AMissingKernelFeatureIsACapabilityOrAnAbsentFigure) {
   FakeSlot fake(kV1Files, {"memory.memsw.limit_in_bytes", "cgroup.event_control", "pids.peak",
                            "cpuacct.usage_user"});
   fake.Put("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
@@ -352,7 +353,7 @@ TEST(V2SlotFiles, AProcessKilledWithItsGroupIsCountedOnce) {
   }
 }
 
-TEST(V2SlotFiles, WhoStartsGuestsIsBesideThemAndMayPutThemThere) {
+TEST(V2SlotFiles, TheStarterIsBesideTheGuestsAndMayMoveThemIntoTheSlot) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   FakeSlot fake(kV2Files);
   for (const char* folder : {"around", "starter", "slot"}) fake.PutIn(folder, "cgroup.procs", "");

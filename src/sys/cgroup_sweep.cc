@@ -1,4 +1,4 @@
-// How a server's cgroups are named, and how those of dead servers are found and removed.
+// Names the cgroups of a server, and finds and removes the cgroups of dead servers.
 #include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,16 +16,17 @@ namespace polybox::sys {
 namespace {
 
 constexpr std::string_view kPrefix = "polybox-";
-/// A home and its slots, and one level to spare. Guests make no cgroups: they see none.
-constexpr int kDeepest = 3;
+/// A home, a slot, its run directory (v2), and the directory of one process of a lease. Guests make
+/// no cgroups, because they see no cgroup file system.
+constexpr int kDeepest = 4;
 
 struct Process {
   std::uint64_t pid = 0;
-  /// In clock ticks since boot: with the pid it names a process once and for all.
+  /// In clock ticks since boot. The pid and the start time together identify a process uniquely.
   std::uint64_t start_time = 0;
 };
 
-/// `polybox-<pid>-<start time>` and nothing else.
+/// Parses exactly `polybox-<pid>-<start time>`.
 std::optional<Process> ParseHomeName(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
@@ -42,7 +43,7 @@ struct ProcessState {
   std::uint64_t start_time = 0;
 };
 
-/// A line of /proc/<pid>/stat. The name, in brackets, may hold anything, brackets included.
+/// Parses a line of /proc/<pid>/stat. The name is in parentheses and may contain parentheses.
 std::optional<ProcessState> ParseStat(std::string_view line) {
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string_view::npos || line.size() < name_end + 3) return std::nullopt;
@@ -59,7 +60,7 @@ std::optional<ProcessState> ParseStat(std::string_view line) {
   return ProcessState{state, *start_time};
 }
 
-/// When in doubt, yes.
+/// Returns whether the process exists; true when this cannot be told.
 bool Lives(const Process& process) {
   const auto line = ReadFile(fmt::format("/proc/{}/stat", process.pid));
   if (!line.ok()) {
@@ -76,7 +77,7 @@ struct CloseDirectory {
   void operator()(DIR* stream) const { ::closedir(stream); }
 };
 
-/// The directories in the one open at `directory`.
+/// Returns the names of the directories in the directory open at `directory` (borrowed).
 std::vector<std::string> Subdirectories(int directory) {
   std::vector<std::string> names;
   UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -91,7 +92,8 @@ std::vector<std::string> Subdirectories(int directory) {
   return names;
 }
 
-/// Removes the cgroup and those in it; 0 or the errno of the first that stays.
+/// Removes the cgroup and all cgroups below it. Returns 0, or the errno of the first cgroup that
+/// could not be removed.
 int RemoveTree(int parent, const std::string& name, int depth) {
   UniqueFd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid()) return errno;
@@ -103,7 +105,7 @@ int RemoveTree(int parent, const std::string& name, int depth) {
   return ::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
-/// Removes a home unless someone holds its lock, which is then no leftover.
+/// Removes a home. A home whose lock a process holds belongs to a living server and stays.
 void SweepHome(int base, const std::string& base_path, const std::string& name,
                CgroupSweep& sweep) {
   const UniqueFd home(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -127,21 +129,27 @@ std::string CgroupBase(const CgroupHierarchy& hierarchy) {
 }
 
 Result<std::string> CgroupHomeName() {
-  POLYBOX_ASSIGN_OR_RETURN(const std::string line, ReadFile("/proc/self/stat"));
-  const auto self = ParseStat(line);
+  const auto line = ReadFile("/proc/self/stat");
+  if (!line.ok()) {
+    return Error(line.error())
+        .WithFix(
+            "let polybox read /proc; an outer polybox jail of grade landlock hides it, those of "
+            "grade full and rootless do not");
+  }
+  const auto self = ParseStat(*line);
   if (!self) return Error(ErrorKind::kSystem, "/proc/self/stat: no start time");
   return fmt::format("{}{}-{}", kPrefix, ::getpid(), self->start_time);
 }
 
 bool IsOfDeadServer(std::string_view name) {
-  // Without /proc everyone would look dead.
+  // Without /proc every server would look dead.
   const auto owner = ParseHomeName(name);
   return owner && CgroupHomeName().ok() && !Lives(*owner);
 }
 
 CgroupSweep SweepLeftovers(const std::vector<CgroupHierarchy>& hierarchies) {
   CgroupSweep sweep;
-  if (!CgroupHomeName().ok()) return sweep;  // without /proc everyone would look dead
+  if (!CgroupHomeName().ok()) return sweep;  // without /proc every server would look dead
   for (const CgroupHierarchy& hierarchy : hierarchies) {
     const std::string path = CgroupBase(hierarchy);
     const auto base = OpenDirectory(AT_FDCWD, path);

@@ -1,5 +1,5 @@
-// Which cgroups are chosen, what is said when there are none, and what a sweep takes: over plain
-// directories that look like a cgroup mount.
+// Tests which cgroups are chosen, the error when there are none, and what a sweep removes. The
+// tests use plain directories that look like a cgroup mount.
 #include "sys/cgroup.h"
 
 #include <fcntl.h>
@@ -96,7 +96,8 @@ TEST(CgroupHome, ASlotThatLacksAFileSaysWhichAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(path));
 }
 
-/// A v2 cgroup that is not the root, and our home in it as the kernel would fill it.
+/// A v2 cgroup that is not the root, and the server's home in it with the files that the kernel
+/// would make.
 class V2Base {
  public:
   V2Base(const std::string& processes, const std::string& enabled) {
@@ -141,7 +142,7 @@ TEST(CgroupHomeV2, OtherProcessesAreNotMovedButNamed) {
   EXPECT_EQ(base.Content("cgroup.subtree_control"), "");
 }
 
-TEST(CgroupHomeV2, WhatIsEnabledAlreadyIsLeftAlone) {
+TEST(CgroupHomeV2, ControllersThatAreEnabledAlreadyAreLeftAlone) {
   const V2Base base(std::to_string(::getpid()) + "\n", "cpu io memory pids\n");
   const auto home = base.MakeHome();
   ASSERT_TRUE(home.ok()) << home.error().message();
@@ -158,7 +159,7 @@ TEST(CgroupHomeV2, AProcessInTheLeafMakesItsHomeBesideIt) {
             "+memory +cpu +pids");
 }
 
-/// No process has this pid: it is above the largest that Linux allows.
+/// No process can have this pid: it is above the largest that Linux allows.
 constexpr const char* kDeadHome = "polybox-4194305-77";
 
 TEST(SweepLeftovers, TakesTheDirectoriesOfDeadServersAndNothingElse) {
@@ -214,7 +215,7 @@ TEST(SweepLeftovers, SaysWhatItCouldNotRemove) {
   EXPECT_EQ(sweep.kept[0], fmt::format("{}/{}: Directory not empty", dir.path(), kDeadHome));
 }
 
-TEST(CgroupLimits, WhatTheKernelWouldNotTakeIsRefusedFirst) {
+TEST(CgroupLimits, LimitsThatTheKernelWouldNotTakeAreRefusedFirst) {
   const CgroupLimits good{Bytes::MiB(64), Bytes::MiB(1), 8, std::chrono::milliseconds(10)};
   ASSERT_TRUE(ToKernel(good).ok());
   EXPECT_EQ(ToKernel(good)->memory_and_swap, 65LL << 20U);

@@ -4,19 +4,10 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/split.h"
 
 namespace polybox::sys {
 namespace {
-
-std::vector<std::string> Split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(separator));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-    if (!part.empty()) parts.emplace_back(part);
-  }
-  return parts;
-}
 
 struct Mount {
   CgroupVersion version;
@@ -25,7 +16,8 @@ struct Mount {
   std::vector<std::string> options;
 };
 
-/// A line of mountinfo: `36 25 0:31 /root /point options optional... - type source super,options`.
+/// Parses a line of mountinfo: `36 25 0:31 /root /point options optional... - type source
+/// super,options`.
 std::optional<Mount> ParseMount(const std::string& line) {
   const std::vector<std::string> fields = Split(line, ' ');
   const auto dash = std::ranges::find(fields, "-");
@@ -41,7 +33,7 @@ struct OwnPath {
   std::string path;
 };
 
-/// A line of /proc/self/cgroup: `4:memory:/path`, and `0::/path` for v2.
+/// Parses a line of /proc/self/cgroup: `4:memory:/path`, or `0::/path` for v2.
 std::optional<OwnPath> ParseOwnPath(const std::string& line) {
   const std::size_t first = line.find(':');
   const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
@@ -57,7 +49,8 @@ bool Belongs(const Mount& mount, const OwnPath& own) {
          });
 }
 
-/// Our place below the mount point; nothing when the mount shows another part of the tree.
+/// Returns the directory of this process's cgroup below the mount point. Returns nothing when the
+/// mount shows another part of the tree.
 std::optional<std::string> OwnDirectory(const Mount& mount, const std::string& path) {
   if (mount.root == "/") return path == "/" ? mount.point : mount.point + path;
   if (path == mount.root) return mount.point;

@@ -1,4 +1,5 @@
-// cgroup v1: one directory per controller, counters that can be reset, OOM told by eventfd.
+// cgroup v1: one directory per controller, counters that can be reset, and OOM reported by an
+// eventfd.
 #include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
@@ -24,7 +25,6 @@ struct MemoryFiles {
 };
 
 struct CpuFiles {
-  LimitFile quota;
   ControlFile total;
   ControlFile user;
   ControlFile system;
@@ -46,22 +46,24 @@ class V1Slot : public SlotControl {
 
   Status Open();
 
-  const CgroupCapabilities& capabilities() const override { return capabilities_; }
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
   bool Renews() const override;
-  Status NextStep() override;
-  Status DropLeftovers(Inside inside) override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override;
   int CloneFd() const override { return kill_.valid() ? kill_directory_->fd() : -1; }
   Duration CpuTime() const override {
     return Duration(static_cast<std::int64_t>(cpu_.total.ReadNumber().value_or(0)));
   }
-  void LiftCpuLimit() const override { cpu_.quota.Lift("-1"); }
+  void LiftCpuLimit() const override { quota_.Lift("-1"); }
   int OomFd() const override { return oom_event_.get(); }
   bool TakeOomEvent() override;
-  Status KillAll() override;
+  Result<std::unique_ptr<SlotControl>> MakeInner(const std::string& name) const override;
+  Result<bool> KillRound() const override;
+
+ protected:
+  Status DropCache() override;
+  Status Renew() override;
 
  private:
   Result<const CgroupDirectory*> Find(const std::string& controller) const;
@@ -71,18 +73,14 @@ class V1Slot : public SlotControl {
   Status RegisterOomEvent(const CgroupDirectory& memory);
   Status SetMemory(const KernelLimits& limits);
   Status SetQuota(std::int64_t quota);
-  Status RenewPids();
-  Status StartPeriod();
   Status ReadCpu(CgroupUsage& usage) const;
 
   std::vector<V1Directory> directories_;
   std::optional<CgroupDirectory> kill_directory_;
-  CgroupCapabilities capabilities_;
   MemoryFiles memory_;
   CpuFiles cpu_;
   PidsFiles pids_;
   std::vector<ControlFile> tasks_;
-  ControlFile kill_;
   UniqueFd oom_event_;
   std::uint64_t oom_kills_before_ = 0;
   std::uint64_t processes_peak_before_ = 0;
@@ -132,7 +130,7 @@ Status V1Slot::OpenMemory() {
 Status V1Slot::OpenCpu() {
   POLYBOX_ASSIGN_OR_RETURN(const CgroupDirectory* cpu, Find("cpu"));
   POLYBOX_ASSIGN_OR_RETURN(auto quota, ControlFile::Open(*cpu, "cpu.cfs_quota_us", O_WRONLY));
-  cpu_.quota = LimitFile(std::move(quota));
+  quota_ = LimitFile(std::move(quota));
   POLYBOX_ASSIGN_OR_RETURN(const auto period,
                            ControlFile::Open(*cpu, "cpu.cfs_period_us", O_WRONLY));
   POLYBOX_RETURN_IF_ERROR(period.Write(std::to_string(kCpuPeriod.count())));
@@ -173,8 +171,8 @@ Status V1Slot::Open() {
   return ResetCounters();
 }
 
-/// The kernel refuses a step after which memory alone could be larger than memory and swap
-/// together.
+/// Sets both limits in an order that the kernel accepts: the memory limit may never exceed the
+/// limit of memory and swap together.
 Status V1Slot::SetMemory(const KernelLimits& limits) {
   if (!memory_.limit_with_swap.valid()) return memory_.limit.Set(limits.memory);
   const auto& before = memory_.limit_with_swap.written();  // absent: unlimited
@@ -186,12 +184,12 @@ Status V1Slot::SetMemory(const KernelLimits& limits) {
   return memory_.limit_with_swap.Set(limits.memory_and_swap);
 }
 
-/// A quota above that of a cgroup above is refused as invalid. Then ours is not needed: theirs,
-/// which is stricter, holds.
+/// The kernel refuses a quota above that of a parent cgroup with EINVAL. The slot's own quota is
+/// then unnecessary, because the parent's stricter quota applies.
 Status V1Slot::SetQuota(std::int64_t quota) {
-  Status status = cpu_.quota.Set(quota);
+  Status status = quota_.Set(quota);
   if (status.ok() || status.error().system_errno() != EINVAL) return status;
-  return cpu_.quota.Set(quota, "-1");
+  return quota_.Set(quota, "-1");
 }
 
 Status V1Slot::SetLimits(const CgroupLimits& limits) {
@@ -205,7 +203,8 @@ Status V1Slot::ResetCounters() {
   TakeOomEvent();
   POLYBOX_RETURN_IF_ERROR(memory_.peak.Write("0"));
   POLYBOX_RETURN_IF_ERROR(memory_.fail_count.Write("0"));
-  POLYBOX_RETURN_IF_ERROR(cpu_.total.Write("0"));  // the samples of user and system with it
+  // The kernel then also resets its samples of time in user mode and in system mode.
+  POLYBOX_RETURN_IF_ERROR(cpu_.total.Write("0"));
   POLYBOX_ASSIGN_OR_RETURN(const auto oom_kills, memory_.oom_control.ReadCounter("oom_kill"));
   oom_kills_before_ = oom_kills.value_or(0);
   if (!pids_.peak.valid()) return {};
@@ -213,14 +212,15 @@ Status V1Slot::ResetCounters() {
   return {};
 }
 
-/// Only where processes have a directory to themselves; elsewhere a figure may be absent.
+/// Only the cgroup of the pids controller is made anew, and only in a hierarchy that pids shares
+/// with no other controller. Elsewhere CgroupUsage::processes_peak may be absent.
 bool V1Slot::Renews() const {
   if (!pids_.peak.valid() || pids_.peak.ReadNumber().value_or(0) <= kLeastProcesses) return false;
   return std::ranges::any_of(directories_, IsOnlyPids);
 }
 
-/// When someone is still inside, the cgroup stays.
-Status V1Slot::RenewPids() {
+/// Makes the pids cgroup anew. When a process is still inside, the cgroup stays.
+Status V1Slot::Renew() {
   const auto pids = std::ranges::find_if(directories_, IsOnlyPids);
   POLYBOX_ASSIGN_OR_RETURN(const bool renewed, pids->directory.Renew());
   if (!renewed) return {};
@@ -231,26 +231,14 @@ Status V1Slot::RenewPids() {
   return limit ? pids_.max.Set(*limit) : Status();
 }
 
-Status V1Slot::DropLeftovers(Inside inside) {
+Status V1Slot::DropCache() {
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_.usage.ReadNumber());
-  if (usage > kLeftoverAllowed.count()) {
-    POLYBOX_RETURN_IF_ERROR(memory_.force_empty.Write("0").In("drop page cache"));
-  }
-  return inside == Inside::kNobody ? NextStep() : StartPeriod();
+  if (usage <= kLeftoverAllowed.count()) return {};
+  return memory_.force_empty.Write("0").In("drop page cache");
 }
 
-Status V1Slot::NextStep() {
-  if (Renews()) POLYBOX_RETURN_IF_ERROR(RenewPids().In("make a cgroup anew"));
-  return StartPeriod();
-}
-
-/// Written anew, the quota starts a new period: else the next run would stand still for what is
-/// left of the one that the last run used up.
-Status V1Slot::StartPeriod() {
-  return cpu_.quota.Rewrite().In("start a new processor period");
-}
-
-/// The kernel's samples say how to share the exact total, as its own cputime_adjust() does.
+/// Divides the exact total in proportion to the kernel's samples, as the kernel's cputime_adjust()
+/// does.
 Status V1Slot::ReadCpu(CgroupUsage& usage) const {
   if (!cpu_.user.valid() || !cpu_.system.valid()) return {};
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t total, cpu_.total.ReadNumber());
@@ -293,11 +281,19 @@ bool V1Slot::TakeOomEvent() {
   return oom_event_.valid() && ::read(oom_event_.get(), &events, sizeof(events)) > 0;
 }
 
-Status V1Slot::KillAll() {
-  if (!kill_.valid()) {
-    return Error(ErrorKind::kUnavailable, "kill a cgroup: no cgroup.kill beside cgroup v1 here");
+Result<std::unique_ptr<SlotControl>> V1Slot::MakeInner(const std::string& name) const {
+  std::vector<V1Directory> inner;
+  for (const V1Directory& each : directories_) {
+    POLYBOX_ASSIGN_OR_RETURN(
+        auto made, CgroupDirectory::Make(each.directory.fd(), each.directory.path(), name));
+    inner.push_back({each.controllers, std::move(made)});
   }
-  return kill_.Write("1");
+  return OpenV1Slot(std::move(inner), std::nullopt);
+}
+
+Result<bool> V1Slot::KillRound() const {
+  POLYBOX_ASSIGN_OR_RETURN(const CgroupDirectory* pids, Find("pids"));
+  return KillMembers(*pids);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
-// cgroup v2: one directory has all files. Most counters only ever grow, so where each run began is
-// remembered; for a peak that the kernel cannot reset, the directory is made anew.
+// cgroup v2: one directory has all files. Most counters only grow, so the value at the start of
+// each run is remembered. For a peak that the kernel cannot reset, the directory is made anew.
 #include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
+#include <memory>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -31,23 +33,25 @@ class V2Slot : public SlotControl {
 
   Status Open();
 
-  const CgroupCapabilities& capabilities() const override { return capabilities_; }
-  int StarterFd() const override { return starter_.fd(); }
+  int StarterFd() const override { return starter_ ? starter_->fd() : -1; }
   Result<pid_t> Starter() const override;
   Status AllowStarter(uid_t owner) override;
   Status SetLimits(const CgroupLimits& limits) override;
   Status ResetCounters() override;
   bool Renews() const override;
-  Status NextStep() override;
-  Status DropLeftovers(Inside inside) override;
   Result<CgroupUsage> ReadUsage() const override;
   std::vector<int> JoinFds() const override { return {}; }
   int CloneFd() const override { return directory_.fd(); }
   Duration CpuTime() const override;
-  void LiftCpuLimit() const override { cpu_max_.Lift("max"); }
+  void LiftCpuLimit() const override { quota_.Lift("max"); }
   int OomFd() const override { return memory_events_.fd(); }
   bool TakeOomEvent() override;
-  Status KillAll() override;
+  Result<std::unique_ptr<SlotControl>> MakeInner(const std::string& name) const override;
+  Result<bool> KillRound() const override;
+
+ protected:
+  Status DropCache() override;
+  Status Renew() override;
 
  private:
   Status OpenFiles();
@@ -57,29 +61,24 @@ class V2Slot : public SlotControl {
   Status KillTheWholeRunAtOnce() const;
   Status Reclaim(std::uint64_t bytes) const;
   Status GiveToOwner(const CgroupDirectory& directory) const;
-  Status ReclaimLeftovers() const;
-  Status Renew();
   Result<Counters> ReadCounters() const;
 
-  CgroupDirectory slot_;
-  CgroupDirectory starter_;
+  std::optional<CgroupDirectory> slot_;
+  std::optional<CgroupDirectory> starter_;
   CgroupDirectory directory_;
-  CgroupCapabilities capabilities_;
   std::optional<uid_t> owner_;
   std::optional<CgroupLimits> limits_;
   LimitFile memory_max_;
   LimitFile swap_max_;  // absent without swap accounting
   LimitFile pids_max_;
-  LimitFile cpu_max_;
   ControlFile memory_current_;
   ControlFile memory_events_;
   ControlFile memory_peak_;     // from Linux 5.19
-  bool peak_resets_ = false;    // from Linux 6.12, for this descriptor alone
+  bool peak_resets_ = false;    // from Linux 6.12; applies to this descriptor only
   ControlFile memory_reclaim_;  // from Linux 5.19
-  ControlFile memory_high_;     // stands in for memory_reclaim_
+  ControlFile memory_high_;     // used where memory_reclaim_ is absent
   ControlFile pids_peak_;       // from Linux 6.1
   ControlFile cpu_stat_;
-  ControlFile kill_;  // from Linux 5.14
   Counters before_;
   std::uint64_t oom_kills_seen_ = 0;
 };
@@ -93,14 +92,14 @@ Status V2Slot::OpenLimits() {
   memory_max_ = LimitFile(std::move(memory));
   swap_max_ = LimitFile(std::move(swap));
   pids_max_ = LimitFile(std::move(pids));
-  cpu_max_ = LimitFile(std::move(cpu));
+  quota_ = LimitFile(std::move(cpu));
   return {};
 }
 
 Status V2Slot::OpenPeak() {
   POLYBOX_ASSIGN_OR_RETURN(memory_peak_,
                            ControlFile::OpenIfThere(directory_, "memory.peak", O_RDWR));
-  // Before 6.12 root may open it for writing all the same, and is refused when it writes.
+  // Before 6.12 root may open the file for writing, but the write fails.
   peak_resets_ = memory_peak_.valid() && memory_peak_.Write("0").ok();
   if (peak_resets_) return {};
   POLYBOX_ASSIGN_OR_RETURN(memory_peak_,
@@ -116,7 +115,7 @@ Status V2Slot::OpenReclaim() {
   return {};
 }
 
-/// A run that has lost one process to its memory limit is lost as a whole.
+/// Makes the kernel kill the whole run when the memory limit kills one of its processes.
 Status V2Slot::KillTheWholeRunAtOnce() const {
   POLYBOX_ASSIGN_OR_RETURN(const auto group,
                            ControlFile::OpenIfThere(directory_, "memory.oom.group", O_WRONLY));
@@ -148,7 +147,7 @@ Status V2Slot::Open() {
   return ResetCounters();
 }
 
-/// Only the right to put processes there: limits stay ours.
+/// Gives only the right to put processes into the cgroup; the limits still belong to the server.
 Status V2Slot::GiveToOwner(const CgroupDirectory& directory) const {
   if (!owner_) return {};
   if (::fchownat(directory.fd(), "cgroup.procs", *owner_, static_cast<gid_t>(-1), 0) == 0) {
@@ -158,15 +157,16 @@ Status V2Slot::GiveToOwner(const CgroupDirectory& directory) const {
 }
 
 Result<pid_t> V2Slot::Starter() const {
+  if (!starter_) return SlotControl::Starter();
   POLYBOX_ASSIGN_OR_RETURN(const auto processes,
-                           ControlFile::Open(starter_, "cgroup.procs", O_RDONLY));
+                           ControlFile::Open(*starter_, "cgroup.procs", O_RDONLY));
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t pid, processes.ReadNumber());
   return static_cast<pid_t>(pid);
 }
 
 Status V2Slot::AllowStarter(uid_t owner) {
   owner_ = owner;
-  POLYBOX_RETURN_IF_ERROR(GiveToOwner(slot_));
+  if (slot_) POLYBOX_RETURN_IF_ERROR(GiveToOwner(*slot_));
   return GiveToOwner(directory_);
 }
 
@@ -176,7 +176,7 @@ Status V2Slot::SetLimits(const CgroupLimits& limits) {
   POLYBOX_RETURN_IF_ERROR(memory_max_.Set(kernel.memory).In("limit memory"));
   if (swap_max_.valid()) POLYBOX_RETURN_IF_ERROR(swap_max_.Set(kernel.swap).In("limit swap"));
   POLYBOX_RETURN_IF_ERROR(pids_max_.Set(kernel.processes).In("limit processes"));
-  return cpu_max_.Set(kernel.cpu_quota, fmt::format("{} {}", kernel.cpu_quota, kCpuPeriod.count()))
+  return quota_.Set(kernel.cpu_quota, fmt::format("{} {}", kernel.cpu_quota, kCpuPeriod.count()))
       .In("limit processor time");
 }
 
@@ -205,54 +205,40 @@ Status V2Slot::ResetCounters() {
   return {};
 }
 
-/// Never by lowering memory.max: that kills when there is not enough to reclaim.
+/// Asks the kernel to reclaim memory. Lowering memory.max is no alternative, because it kills
+/// processes when too little can be reclaimed.
 Status V2Slot::Reclaim(std::uint64_t bytes) const {
   if (!memory_reclaim_.valid()) {
     POLYBOX_RETURN_IF_ERROR(memory_high_.Write("0"));
     return memory_high_.Write("max");
   }
   Status status = memory_reclaim_.Write(std::to_string(bytes));
-  // EAGAIN: less than all could go. What is left is kernel memory, which no asking moves.
+  // EAGAIN: the kernel could not reclaim everything. The rest is kernel memory, which cannot be
+  // reclaimed.
   if (!status.ok() && status.error().system_errno() == EAGAIN) return {};
   return status;
 }
 
-/// For the figures of the next run to be its own. When someone is still inside, the cgroup stays,
-/// and a figure may be absent.
-Status V2Slot::Renew() {
-  POLYBOX_ASSIGN_OR_RETURN(const bool renewed, directory_.Renew());
-  if (!renewed) return {};
-  POLYBOX_RETURN_IF_ERROR(OpenFiles().In("make a cgroup anew"));
-  POLYBOX_RETURN_IF_ERROR(GiveToOwner(directory_));
-  return limits_ ? SetLimits(CgroupLimits(*limits_)) : Status();
-}
-
-/// A removed cgroup stays in the kernel for as long as it has page cache, so this comes before
-/// Renew as well.
-Status V2Slot::ReclaimLeftovers() const {
+Status V2Slot::DropCache() {
   POLYBOX_ASSIGN_OR_RETURN(const std::uint64_t usage, memory_current_.ReadNumber());
   if (usage <= kLeftoverAllowed.count()) return {};
   return Reclaim(usage).In("drop page cache");
 }
 
+/// A removed cgroup stays in the kernel as long as it has page cache, so the cache is dropped
+/// first.
+Status V2Slot::Renew() {
+  POLYBOX_RETURN_IF_ERROR(DropCache());
+  POLYBOX_ASSIGN_OR_RETURN(const bool renewed, directory_.Renew());
+  if (!renewed) return {};
+  POLYBOX_RETURN_IF_ERROR(OpenFiles());
+  POLYBOX_RETURN_IF_ERROR(GiveToOwner(directory_));
+  return limits_ ? SetLimits(CgroupLimits(*limits_)) : Status();
+}
+
 bool V2Slot::Renews() const {
   if (pids_peak_.valid() && pids_peak_.ReadNumber().value_or(0) > kLeastProcesses) return true;
   return memory_peak_.valid() && !peak_resets_;
-}
-
-/// A second step of a session finds the peaks of the first, and where they cannot be reset the
-/// cgroup has to be made anew.
-Status V2Slot::NextStep() {
-  if (Renews()) return DropLeftovers(Inside::kNobody);
-  // Written anew, the quota starts a new period: else the next run would stand still for what is
-  // left of the one that the last run used up.
-  return cpu_max_.Rewrite().In("start a new processor period");
-}
-
-Status V2Slot::DropLeftovers(Inside inside) {
-  POLYBOX_RETURN_IF_ERROR(ReclaimLeftovers());
-  if (inside == Inside::kNobody && Renews()) POLYBOX_RETURN_IF_ERROR(Renew());
-  return cpu_max_.Rewrite().In("start a new processor period");
 }
 
 Duration V2Slot::CpuTime() const {
@@ -268,8 +254,8 @@ std::optional<std::uint64_t> Since(std::optional<std::uint64_t> before,
   return *now - std::min(*before, *now);
 }
 
-/// The kernel kills its victim, then everyone in the cgroup, and counts the victim both times
-/// unless it was gone by then.
+/// The kernel kills its victim and then every process in the cgroup. It counts the victim both
+/// times, unless the victim was gone by then.
 std::uint64_t KilledProcesses(std::uint64_t kills, std::uint64_t group_kills) {
   return kills == 0 ? 0 : std::max<std::uint64_t>(kills - std::min(kills, group_kills), 1);
 }
@@ -303,18 +289,27 @@ Result<CgroupUsage> V2Slot::ReadUsage() const {
 }
 
 bool V2Slot::TakeOomEvent() {
-  // Reading is also what ends POLLPRI.
+  // Reading the file also clears POLLPRI.
   const auto kills = memory_events_.ReadCounter("oom_kill");
   if (!kills.ok() || !kills->has_value() || **kills <= oom_kills_seen_) return false;
   oom_kills_seen_ = **kills;
   return true;
 }
 
-Status V2Slot::KillAll() {
-  if (!kill_.valid()) {
-    return Error(ErrorKind::kUnavailable, "kill a cgroup: cgroup.kill needs Linux 5.14");
-  }
-  return kill_.Write("1");
+Result<std::unique_ptr<SlotControl>> V2Slot::MakeInner(const std::string& name) const {
+  POLYBOX_RETURN_IF_ERROR(EnableControllers(directory_.fd(), directory_.path()));
+  // When the limit of all inner cgroups together is reached, the kernel must not kill all of them.
+  POLYBOX_ASSIGN_OR_RETURN(const auto group,
+                           ControlFile::OpenIfThere(directory_, "memory.oom.group", O_WRONLY));
+  if (group.valid()) POLYBOX_RETURN_IF_ERROR(group.Write("0"));
+  POLYBOX_ASSIGN_OR_RETURN(auto made,
+                           CgroupDirectory::Make(directory_.fd(), directory_.path(), name));
+  return OpenV2Slot({std::nullopt, std::nullopt, std::move(made)});
+}
+
+Result<bool> V2Slot::KillRound() const {
+  if (kill_.valid()) POLYBOX_RETURN_IF_ERROR(kill_.Write("1"));
+  return KillMembers(directory_);
 }
 
 }  // namespace

@@ -19,20 +19,22 @@
 #include "base/unique_fd.h"
 #include "sys/pipe.h"
 
-extern char** environ;  // POSIX leaves the declaration to us
+extern char** environ;  // POSIX requires programs to declare it
 
 namespace polybox::sys {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-std::vector<std::string> MergedEnvironment(const std::map<std::string, std::string>& added) {
+std::vector<std::string> EnvironmentOf(const Command& command) {
   std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
+  const bool inherits = command.inherit == Command::Inherit::kAll;
+  for (char** entry = environ; inherits && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (!added.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+    const std::string name(text.substr(0, text.find('=')));
+    if (!command.env.contains(name)) merged.emplace_back(text);
   }
-  for (const auto& [name, value] : added) merged.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : command.env) merged.push_back(fmt::format("{}={}", name, value));
   return merged;
 }
 
@@ -44,7 +46,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// Starts `command` with its output going to the two descriptors (borrowed).
+/// Starts `command` with its output going to the two descriptors (borrowed). Returns the PID.
 Result<pid_t> Spawn(const Command& command, int out, int err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -64,7 +66,7 @@ Result<pid_t> Spawn(const Command& command, int out, int err) {
   posix_spawnattr_setsigmask(&attributes, &no_signals);
 
   std::vector<std::string> argv = command.argv;
-  std::vector<std::string> env = MergedEnvironment(command.env);
+  std::vector<std::string> env = EnvironmentOf(command);
   pid_t pid = -1;
   const int failed = ::posix_spawn(&pid, argv[0].c_str(), &actions, &attributes,
                                    Pointers(argv).data(), Pointers(env).data());
@@ -72,7 +74,7 @@ Result<pid_t> Spawn(const Command& command, int out, int err) {
   return pid;
 }
 
-/// Takes what is there to read. False at the end of the stream.
+/// Reads what is available and keeps at most `keep`. Returns false at the end of the stream.
 bool Drain(int fd, std::string& kept, Bytes keep) {
   std::array<char, 16384> buffer;
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -89,7 +91,8 @@ int MillisecondsUntil(SteadyClock::time_point deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
 
-/// Reads both streams until the program has ended or its time is up. True: it ended.
+/// Reads both streams until the program ends or its timeout passes. Returns true when the program
+/// ended.
 bool ReadUntilExit(int pidfd, const std::array<UniqueFd*, 2>& readers,
                    const std::array<std::string*, 2>& kept, const Command& command) {
   const auto deadline = SteadyClock::now() + command.timeout;
@@ -103,12 +106,13 @@ bool ReadUntilExit(int pidfd, const std::array<UniqueFd*, 2>& readers,
       if (polled[i + 1].revents == 0) continue;
       if (!Drain(readers[i]->get(), *kept[i], command.keep)) readers[i]->reset();
     }
-    // What the program wrote before it ended is in the pipes: it is drained by the caller.
+    // The pipes still hold what the program wrote before it ended; the caller drains them.
     if (polled[0].revents != 0) return true;
   }
 }
 
-/// Reads what is left without waiting: a process that got away may still hold the pipe.
+/// Reads the rest without waiting, because a process that left the group may still hold the pipe
+/// open.
 void DrainRest(const UniqueFd& reader, std::string& kept, Bytes keep) {
   if (!reader.valid()) return;
   std::size_t before = 0;

@@ -1,5 +1,5 @@
-// Runs a trusted program of the host (a compiler that is asked for its version, a package
-// installer) and captures what it prints. Not for guests: there is no jail here. Any thread may
+// Runs a trusted program of the host (a compiler that prints its version, a package installer) and
+// captures its output. Never use this for guests: the program runs without a jail. Any thread may
 // call it.
 #pragma once
 
@@ -14,18 +14,22 @@
 namespace polybox::sys {
 
 struct Command {
-  /// argv[0] must be a path; see FindOnPath.
+  /// Which variables of the server's environment the program gets.
+  enum class Inherit { kAll, kNone };
+
+  /// argv[0] must be a path; FindOnPath() finds one.
   std::vector<std::string> argv = {};
-  /// Added to our own environment, replacing what is there.
+  /// Variables added to those that are inherited. They replace variables of the same name.
   std::map<std::string, std::string> env = {};
+  Inherit inherit = Inherit::kAll;
   std::string directory = "/";
   Duration timeout = std::chrono::seconds(10);
-  /// Of each stream; what comes after is read and dropped.
+  /// How much of each stream to keep. Later output is read and dropped.
   Bytes keep = Bytes::KiB(256);
 };
 
 struct CommandOutput {
-  /// -1 when a signal or the timeout ended it.
+  /// -1 when a signal or the timeout ended the program.
   int exit_code = -1;
   int signal = 0;
   bool timed_out = false;
@@ -33,20 +37,21 @@ struct CommandOutput {
   std::string err;
 
   bool ok() const { return exit_code == 0; }
-  /// Why it was not ok: `exit code 1`.
+  /// Says why ok() is false, such as `exit code 1`.
   std::string Reason() const;
-  /// The same with the last line it printed: `exit code 1: no such file`.
+  /// The same as Reason(), with the last line that the program printed: `exit code 1: no such
+  /// file`.
   std::string Failure() const;
 };
 
-/// Starts the program in its own process group with no input, and waits. When it ends or its time
-/// is up, the whole group is killed, so nothing it left behind can hold the call. An error means
-/// that it could not be started.
+/// Starts the program in its own process group without input, and waits. When the program ends or
+/// its timeout passes, the whole group is killed. Leftover processes of the program can therefore
+/// not delay the return. An error means that the program could not be started.
 Result<CommandOutput> RunCommand(const Command& command);
 
-/// The first executable file called `name` in the directories of `path` (as $PATH writes them); ""
-/// if none. A name with a slash is not looked for, and relative directories are passed over: what
-/// they mean depends on where we were started.
+/// Returns the first executable file called `name` in the directories of `path`, which has the
+/// format of $PATH; "" if there is none. A name with a slash is not searched for. Relative
+/// directories are skipped, because their meaning depends on the server's working directory.
 std::string FindOnPath(std::string_view name, std::string_view path);
 
 }  // namespace polybox::sys

@@ -74,6 +74,15 @@ TEST(Command, GetsTheAddedEnvironmentAndNoInput) {
   EXPECT_EQ(output->out, "yes\n/\n");
 }
 
+TEST(Command, WithoutInheritanceItGetsOnlyTheAddedEnvironment) {
+  ::setenv("POLYBOX_TEST_SECRET", "secret", 1);
+  const auto output = RunCommand(
+      {.argv = {"/usr/bin/env"}, .env = {{"NAME", "value"}}, .inherit = Command::Inherit::kNone});
+  ::unsetenv("POLYBOX_TEST_SECRET");
+  ASSERT_TRUE(output.ok()) << output.error().message();
+  EXPECT_EQ(output->out, "NAME=value\n");
+}
+
 TEST(Command, AProgramThatCannotStartIsAnError) {
   const auto output = RunCommand({.argv = {"/no/such/program"}});
   ASSERT_FALSE(output.ok());

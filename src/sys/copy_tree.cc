@@ -18,6 +18,7 @@ Error Unfit(const std::string& path, std::string_view why) {
   return {ErrorKind::kInvalid, fmt::format("{}: {}", path, why)};
 }
 
+/// Copies the entries of a walk, in the walk's order: a directory is made before its entries.
 class Copier {
  public:
   Copier(int to, const CopyLimits& limits) : to_(to), limits_(limits) {}
@@ -54,6 +55,8 @@ class Copier {
     if (size > limits_.bytes.count() - copied_.bytes.count()) {
       return Unfit(entry.path, fmt::format("more than {} in all", FormatBytes(limits_.bytes)));
     }
+    // The type is checked again on the open descriptor, because a name can change after the first
+    // check.
     POLYBOX_ASSIGN_OR_RETURN(const UniqueFd source,
                              OpenBeneath(entry.directory, entry.name, O_RDONLY));
     struct stat info{};
@@ -69,6 +72,7 @@ class Copier {
     return {};
   }
 
+  /// Copies at most `size` bytes, the size that was counted against the limit.
   static Status CopyContent(int from, int to, std::uint64_t size) {
     while (size > 0) {
       const ssize_t count = ::sendfile(to, from, nullptr, size);
@@ -98,7 +102,8 @@ bool LinkStaysInside(std::string_view path, std::string_view target) {
     if (part.empty() || part == ".") continue;
     if (part != "..") went_down = true;
     if (part != "..") continue;
-    // Up only from where the link is: after a way down through other links, up could be anywhere.
+    // ".." is accepted only at the beginning of the target. After a component that may be another
+    // link, the parent could be any directory.
     if (went_down || depth == 0) return false;
     --depth;
   }

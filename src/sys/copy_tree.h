@@ -1,5 +1,5 @@
-// Copies a directory that a guest could write into one of ours. Blocks; any thread; no guest may be
-// running in it.
+// Copies a directory that a guest could write into a directory of the server. Blocks. Any thread
+// may call it while no guest runs in the source directory.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,14 @@ struct Copied {
   std::size_t entries = 0;
 };
 
-/// All below `from` into `to` (both borrowed; `to` is empty and nobody else's): directories, plain
-/// files with no more rights than being executable, and links that stay inside. Anything else, or
-/// more than the limits, is an error of kind kInvalid; the copy is then incomplete.
+/// Copies everything below `from` into `to` (both borrowed). `to` must be empty and used by nobody
+/// else. Copies directories, plain files and links that stay inside; of a file's mode only the
+/// executable bit is kept. Any other entry, or more than the limits, is an error of kind kInvalid,
+/// and the copy is then incomplete.
 Result<Copied> CopyGuestTree(int from, int to, const CopyLimits& limits);
 
-/// Whether a link at `path` to `target` stays below where `path` begins, whatever other such links
-/// there are.
+/// Returns whether a link at `path` to `target` stays below the directory where `path` begins,
+/// whatever other links that pass this check exist.
 bool LinkStaysInside(std::string_view path, std::string_view target);
 
 }  // namespace polybox::sys

@@ -39,7 +39,7 @@ TEST(CopyTree, FilesDirectoriesAndInnerLinksAreCopiedAndRightsAreNot) {
   EXPECT_EQ(fs::status(to.path() + "/a/b/file").permissions(), fs::perms(0644));
 }
 
-TEST(CopyTree, WhatCouldLeadOutsideOrHoldUsIsRefused) {
+TEST(CopyTree, EntriesThatCouldLeadOutsideOrBlockUsAreRefused) {
   const std::pair<const char*, void (*)(const std::string&)> rows[] = {
       {"x: a link that leads outside",
        [](const std::string& at) { fs::create_symlink("/etc", at); }},

@@ -8,8 +8,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include <linux/openat2.h>
 #include <sys/syscall.h>
+
+#include "sys/open_below.h"
 
 namespace polybox::sys {
 namespace {
@@ -18,7 +19,7 @@ class Walk {
  public:
   Walk(const WalkLimits& limits, const TreeVisitor& visitor) : limits_(limits), visitor_(visitor) {}
 
-  /// `path` is "" for the top.
+  /// Walks one directory. `path` is "" for the directory in which the walk began.
   Status Directory(int directory, const std::string& path, int depth) {
     std::vector<std::string> names;
     POLYBOX_RETURN_IF_ERROR(List(directory, path, names));
@@ -37,6 +38,7 @@ class Walk {
     }
     POLYBOX_RETURN_IF_ERROR(visitor_.entry({path, directory, name, info}));
     if (!S_ISDIR(info.st_mode)) return {};
+    if (visitor_.enters && !visitor_.enters({path, directory, name, info})) return {};
     if (depth >= limits_.depth) return visitor_.skipped(path, "too deep");
     const Result<UniqueFd> inner = OpenBeneath(directory, name, O_RDONLY | O_DIRECTORY);
     if (!inner.ok()) {
@@ -45,9 +47,10 @@ class Walk {
     return Directory(inner->get(), path, depth + 1);
   }
 
-  /// The names in a directory, sorted, as far as there is room for them.
+  /// Appends the names in a directory, sorted, until `limits_.entries` is reached.
   Status List(int directory, const std::string& path, std::vector<std::string>& names) {
-    // A descriptor of its own: reading a directory moves its position, and closedir() closes it.
+    // A separate descriptor, because reading a directory moves its position and closedir() closes
+    // the descriptor.
     UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!own.valid()) return visitor_.skipped(path, std::generic_category().message(errno));
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), ::closedir);
@@ -78,17 +81,17 @@ Result<UniqueFd> OpenBeneath(int directory, const std::string& path, int flags, 
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
+  UniqueFd fd(OpenBelow(directory, path.c_str(), how));
   if (!fd.valid()) return Error::FromErrno("open " + path);
   return fd;
 }
 
 bool IsEmptyDirectory(int directory) {
-  // Its own entry and its parent's; a third one, if there is any, fits as well.
+  // The buffer holds ".", ".." and at least one more entry of the longest name.
   alignas(std::uint64_t) char entries[1024];
   std::size_t count = 0;
   long size = 0;
-  // Not all file systems tell all at once.
+  // Some file systems return the entries in several portions.
   while ((size = ::syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0) {
     for (long at = 0; at < size; ++count) {
       at += reinterpret_cast<const dirent64*>(entries + at)->d_reclen;

@@ -1,5 +1,6 @@
-// Reading a directory that a guest could write: nothing in it is followed, and nothing but plain
-// files and directories is ever opened. Any thread; no guest may be running in it.
+// Reads a directory that a guest could write. These functions follow no symbolic link, and they
+// open only plain files and directories. Any thread may call them while no guest runs in the
+// directory.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +15,42 @@
 
 namespace polybox::sys {
 
-/// openat2() below `directory` (borrowed): no link is followed, no mount crossed, nothing waits.
+/// Calls OpenBelow() (sys/open_below.h) in `directory` (borrowed). The call follows no link,
+/// crosses no mount and never waits.
 Result<UniqueFd> OpenBeneath(int directory, const std::string& path, int flags, unsigned mode = 0);
 
-/// Whether there is nothing in it; false when that cannot be told. Borrows it.
+/// Returns whether `directory` (borrowed) has no entries; false also when the directory cannot be
+/// read.
 bool IsEmptyDirectory(int directory);
 
 struct TreeEntry {
-  /// From where the walk began.
+  /// The path of the entry, relative to the directory in which the walk began.
   const std::string& path;
-  /// The directory that it is in (borrowed), and its name there.
+  /// The directory that contains the entry (borrowed), and the entry's name in that directory.
   int directory;
   const std::string& name;
   const struct stat& info;
 };
 
 struct WalkLimits {
-  /// Directories within each other; each holds a descriptor.
+  /// How deep directories may be nested. The walk holds one descriptor for each level.
   int depth = 32;
-  /// Of all directories together.
+  /// How many entries all directories together may have.
   std::size_t entries = 65536;
 };
 
 struct TreeVisitor {
-  /// For every entry of any kind, in order of their names, a directory before what is in it. An
+  /// Called for every entry of any kind, sorted by name. A directory comes before its entries. An
   /// error ends the walk.
   std::function<Status(const TreeEntry&)> entry;
-  /// What is not looked into: too deep, too many, or not readable.
+  /// Called for a directory that the walk does not read: too deep, too many entries, or not
+  /// readable.
   std::function<Status(const std::string& path, std::string_view why)> skipped;
+  /// Returns whether the walk enters a directory. When null, the walk enters every directory.
+  std::function<bool(const TreeEntry&)> enters = {};
 };
 
+/// Walks everything below `directory` (borrowed). Returns the first error that a callback returns.
 Status WalkGuestTree(int directory, const WalkLimits& limits, const TreeVisitor& visitor);
 
 }  // namespace polybox::sys

@@ -1,13 +1,16 @@
-// What the kernel lets this process have.
+// The resource limits and capabilities of this process.
 #pragma once
 
 #include "base/result.h"
 
 namespace polybox::sys {
 
-/// Lets us have as many open files as we may at most: the usual 1024 is for programs that still use
-/// select(), and a server with tunnels has several for each. Whoever starts a program for others
-/// gives it a limit of its own. Once, before there are threads.
+/// Raises this process's soft limit of open files to its hard limit. The usual soft limit of 1024
+/// is for programs that use select(); a server needs several descriptors for each tunnel. Code that
+/// starts another program must set that program's own limit. Call once, before there are threads.
 Status RaiseOpenFiles();
+
+/// Returns whether this process has the capability (CAP_*) `number`, which must be below 32.
+bool HasCapability(int number);
 
 }  // namespace polybox::sys

@@ -3,17 +3,43 @@
 #include <fcntl.h>
 #include <limits>
 #include <sched.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 
 namespace polybox::sys {
+namespace {
+
+/// Calls unshare() in a forked child, because the filter of an outer jail may answer by killing the
+/// caller.
+Status TryUnshare() {
+  const pid_t pid = ::fork();
+  if (pid < 0) return Error::FromErrno("fork");
+  if (pid == 0) {
+    // Async-signal-safe calls only.
+    constexpr rlimit kNoCore{0, 0};
+    ::setrlimit(RLIMIT_CORE, &kNoCore);
+    ::_exit(::unshare(CLONE_NEWNS) == 0 ? 0 : errno);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  const int error = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+  return error == 0 ? Status() : Error::FromErrno("make a mount namespace", error);
+}
+
+}  // namespace
 
 Status EnterOwnMounts() {
+  POLYBOX_RETURN_IF_ERROR(TryUnshare());
   if (::unshare(CLONE_NEWNS) != 0) return Error::FromErrno("make a mount namespace");
-  // What the host unmounts must not stay busy through us.
+  // Slave propagation: a file system that the host unmounts must not stay busy because of this
+  // namespace.
   if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
     return Error::FromErrno("keep mounts to ourselves");
   }
@@ -21,7 +47,7 @@ Status EnterOwnMounts() {
 }
 
 Status MountMemory(const std::string& path, Bytes size, std::int64_t files) {
-  // The directory itself is one of the inodes.
+  // The root directory of the tmpfs takes one of the inodes.
   const std::string options = fmt::format("mode=700,size={},nr_inodes={}", size.count(), files + 1);
   if (::mount("polybox", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
     return Error::FromErrno("mount a tmpfs");

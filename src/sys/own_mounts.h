@@ -1,5 +1,5 @@
-// A mount namespace of our own, for file systems that nobody else shall see and that go with us.
-// Needs root and a host that allows it.
+// Gives the server a mount namespace of its own. Other processes of the host do not see the mounts
+// in it, and these mounts end with the server. Needs root and a host that allows mount namespaces.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace polybox::sys {
 
-/// Of the calling thread and of those that it starts from here on. What the host mounts later is
-/// still seen; what we mount is not seen by the host.
+/// Moves the calling thread, and all threads that it starts later, to a new mount namespace.
+/// Threads that exist already stay in the old namespace. Later mounts of the host still appear in
+/// the new one; mounts of the server do not appear on the host.
 Status EnterOwnMounts();
 
-/// An empty file system in memory over the directory `path`, for as long as the namespace lives;
-/// only its owner may enter it.
-/// Only after EnterOwnMounts, or the host gets it.
+/// Mounts an empty tmpfs with at most `size` and `files` over the directory `path`. The mount lasts
+/// as long as the mount namespace; only the directory's owner may enter it.
+/// Must follow EnterOwnMounts(), or the mount appears on the host.
 Status MountMemory(const std::string& path, Bytes size, std::int64_t files);
 
 struct FileSystemSize {
   Bytes bytes;
-  /// UINT64_MAX where there is no bound.
+  /// UINT64_MAX when the file system has no limit.
   std::uint64_t files = 0;
 };
 
-/// Of the file system that is mounted at exactly this directory (borrowed); kNotFound when it
-/// belongs to a larger one.
+/// Returns the size of the file system that is mounted at exactly `directory` (borrowed). Returns
+/// kNotFound when `directory` is only a part of a file system.
 Result<FileSystemSize> OwnFileSystem(int directory);
 
 }  // namespace polybox::sys

@@ -10,7 +10,7 @@
 namespace polybox::sys {
 namespace {
 
-/// The number after `key` at the beginning of a line; -1 when there is none.
+/// Returns the number after `key` at the beginning of a line, or -1.
 std::int64_t Field(const std::string& status, const std::string& key) {
   const std::size_t at = status.find("\n" + key + ":\t");
   if (at == std::string::npos) return -1;
@@ -31,6 +31,12 @@ std::int64_t CountOwnTasks() {
     }
   }
   return count;
+}
+
+bool SeesAllTasks() {
+  // The inode of the initial PID namespace is always this number (PROC_PID_INIT_INO).
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", error) == "pid:[4026531836]";
 }
 
 }  // namespace polybox::sys

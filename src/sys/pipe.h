@@ -1,4 +1,4 @@
-// A pipe that owns both its ends.
+// A pipe as an object that owns both ends.
 #pragma once
 
 #include "base/result.h"
@@ -11,10 +11,10 @@ struct Pipe {
   UniqueFd writer;
 };
 
-/// Both ends close-on-exec.
+/// Makes a pipe. Both ends are close-on-exec.
 Result<Pipe> MakePipe();
 
-/// From here on a read or write that would wait fails with EAGAIN instead.
+/// Sets O_NONBLOCK on `fd` (borrowed). A read or write that would wait then fails with EAGAIN.
 void SetNonBlocking(int fd);
 
 }  // namespace polybox::sys

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <seccomp.h>
 #include <unistd.h>
 
@@ -16,11 +18,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "LowHalfOf() reads the first half");
 
-/// A conditional jump of BPF skips no more than this.
+/// The farthest that a conditional BPF jump can skip.
 constexpr std::size_t kFarthestJump = 255;
 
-/// Of the second set of calls that x86-64 has, which guests have no business with. No number of any
-/// other architecture is as large.
+/// The x32 calls of x86-64, a second set of system calls that guests do not need. System call
+/// numbers of other architectures are smaller.
 constexpr std::uint32_t kFirstX32 = 0x40000000;
 constexpr std::uint32_t kBehindX32 = 0x80000000;
 
@@ -32,13 +34,15 @@ std::uint32_t KernelAction(const SeccompVerdict& verdict) {
       return SECCOMP_RET_ALLOW;
     case SeccompAction::kKill:
       return SECCOMP_RET_KILL_PROCESS;
+    case SeccompAction::kAsk:
+      return SECCOMP_RET_USER_NOTIF;
     case SeccompAction::kErrno:
       break;
   }
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(verdict.error) & SECCOMP_RET_DATA);
 }
 
-/// Nothing when only other architectures have the call.
+/// Returns the number of the call, or nothing when only other architectures have the call.
 Result<std::optional<int>> NumberOf(const SeccompRule& rule) {
   const int known = ::seccomp_syscall_resolve_name(rule.syscall.c_str());
   if (known == __NR_SCMP_ERROR) {
@@ -77,41 +81,101 @@ sock_filter Return(const SeccompVerdict& verdict) {
   return BPF_STMT(BPF_RET | BPF_K, KernelAction(verdict));
 }
 
-/// Goes on behind the next `if_true` or `if_false` instructions.
+/// A jump over the next `if_true` or `if_false` instructions.
 sock_filter Jump(std::uint16_t test, std::uint32_t value, std::size_t if_true,
                  std::size_t if_false) {
   return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value,
                   static_cast<std::uint8_t>(if_true), static_cast<std::uint8_t>(if_false));
 }
 
+sock_filter LoadHighHalfOf(unsigned argument) {
+  return Load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t) +
+              sizeof(std::uint32_t));
+}
+
 sock_filter LoadLowHalfOf(unsigned argument) {
   return Load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
 }
 
+std::vector<SeccompCondition> ConditionsOf(const SeccompCase& one) {
+  std::vector<SeccompCondition> all = {{one.argument, one.compare, one.values}};
+  all.insert(all.end(), one.also.begin(), one.also.end());
+  return all;
+}
+
 Status CheckCase(const SeccompRule& rule, const SeccompCase& one) {
-  if (one.argument < 6 && !one.values.empty() && one.values.size() <= kFarthestJump) return {};
+  bool fits = true;
+  std::size_t behind = 1;  // the instruction that returns the verdict
+  std::vector<SeccompCondition> conditions = ConditionsOf(one);
+  std::ranges::reverse(conditions);
+  for (const SeccompCondition& condition : conditions) {
+    const std::size_t count = condition.values.size();
+    // A condition that does not hold jumps over all instructions behind it. The jump for the high
+    // half of an argument also skips the code for the low half.
+    const bool whole = condition.compare == SeccompCompare::kEqualsWhole;
+    fits = fits && condition.argument < 6 && count > 0 && count <= kFarthestJump &&
+           behind + (whole ? 1 + count : 0) <= kFarthestJump;
+    behind += (whole ? 3 : 1) + count;
+  }
+  if (fits) return {};
   return Error(ErrorKind::kInvalid,
                fmt::format("rule of {}: a case compares one of 6 arguments with 1 to {} values",
                            rule.syscall, kFarthestJump));
 }
 
-void AppendCase(const SeccompCase& one, std::vector<sock_filter>& out) {
-  const std::uint16_t test = one.compare == SeccompCompare::kEquals ? BPF_JEQ : BPF_JSET;
-  out.push_back(LoadLowHalfOf(one.argument));
-  for (std::size_t left = one.values.size(); left > 0; --left) {
-    const std::uint32_t value = one.values[one.values.size() - left];
-    out.push_back(Jump(test, value, left - 1, left == 1 ? 1 : 0));
+/// Emits a test of the accumulator. If it is one of `values`, the program continues behind the
+/// test; otherwise it skips `skipped` more instructions.
+void AppendEquals(std::span<const std::uint32_t> values, std::size_t skipped,
+                  std::vector<sock_filter>& out) {
+  for (std::size_t left = values.size(); left > 0; --left) {
+    const std::uint32_t value = values[values.size() - left];
+    out.push_back(Jump(BPF_JEQ, value, left - 1, left == 1 ? skipped : 0));
   }
-  out.push_back(Return(one.verdict));
 }
 
-/// Calls from `first` up to that of the next range, which all get the same answer.
+/// Returns the code of a condition. If the condition holds, the program continues behind this code;
+/// otherwise it skips `skipped` more instructions.
+std::vector<sock_filter> Test(const SeccompCondition& condition, std::size_t skipped) {
+  const std::vector<std::uint32_t>& values = condition.values;
+  const std::uint32_t bits = std::reduce(values.begin(), values.end(), 0U, std::bit_or<>());
+  std::vector<sock_filter> code;
+  if (condition.compare == SeccompCompare::kEqualsWhole) {
+    code = {LoadHighHalfOf(condition.argument), Jump(BPF_JEQ, 0, 0, skipped + 1 + values.size())};
+  }
+  code.push_back(LoadLowHalfOf(condition.argument));
+  switch (condition.compare) {
+    case SeccompCompare::kEquals:
+    case SeccompCompare::kEqualsWhole:
+      AppendEquals(values, skipped, code);
+      break;
+    case SeccompCompare::kHasBit:
+      code.push_back(Jump(BPF_JSET, bits, 0, skipped));
+      break;
+    case SeccompCompare::kHasNoBit:
+      code.push_back(Jump(BPF_JSET, bits, skipped, 0));
+      break;
+  }
+  return code;
+}
+
+void AppendCase(const SeccompCase& one, std::vector<sock_filter>& out) {
+  std::vector<sock_filter> code = {Return(one.verdict)};
+  std::vector<SeccompCondition> conditions = ConditionsOf(one);
+  std::ranges::reverse(conditions);
+  for (const SeccompCondition& condition : conditions) {
+    const std::vector<sock_filter> test = Test(condition, code.size());
+    code.insert(code.begin(), test.begin(), test.end());
+  }
+  out.insert(out.end(), code.begin(), code.end());
+}
+
+/// The calls from `first` to the start of the next range. All of them get the same verdict.
 struct Range {
   std::uint32_t first = 0;
   std::vector<sock_filter> body;
 };
 
-/// Ends with an answer, whatever it loads on the way.
+/// Returns the code that decides one rule. The code ends with a return instruction on every path.
 Result<std::vector<sock_filter>> Body(const SeccompRule& rule) {
   std::vector<sock_filter> body;
   for (const SeccompCase& one : rule.cases) {
@@ -128,8 +192,8 @@ bool SameBody(const std::vector<sock_filter>& one, const std::vector<sock_filter
   });
 }
 
-/// Every number there can be, in order. Neighbours with the same answer are one range: the kernel
-/// translates the program for every guest anew, so its length counts.
+/// Returns ranges that cover every call number, in order. Neighbours with the same verdict are one
+/// range: the kernel translates the program for every guest again. A shorter program is faster.
 Result<std::vector<Range>> Ranges(const RulesByNumber& rules, const SeccompVerdict& otherwise) {
   std::vector<Range> ranges;
   const auto add = [&](std::uint32_t first, std::vector<sock_filter> body) {
@@ -149,17 +213,19 @@ Result<std::vector<Range>> Ranges(const RulesByNumber& rules, const SeccompVerdi
   return ranges;
 }
 
-/// A program that is written from its end to its beginning, since BPF jumps only forward: whoever
-/// jumps knows how far. Places are counted from the end, so they stay as the program grows.
+/// Writes a program from its end to its beginning. BPF jumps only forward, so the target of each
+/// jump is already written and its distance is known. Places are counted from the end, so they stay
+/// valid as the program grows.
 class Assembler {
  public:
-  /// Of the code that finds the answer for a number in the accumulator, by a binary search.
+  /// Emits a binary search for the verdict of the call number in the accumulator. Returns its
+  /// place.
   std::size_t Search(std::span<const Range> ranges) {
     if (ranges.size() == 1) return Answer(ranges[0].body);
     const std::size_t half = ranges.size() / 2;
     const std::size_t above = Search(ranges.subspan(half));
     const std::size_t below = Search(ranges.first(half));
-    // The other way's trampoline, if it needs one, comes in between.
+    // If the other branch needs a trampoline, the trampoline lies between this jump and its target.
     const std::size_t if_above = Within(kFarthestJump - 1, above);
     const std::size_t if_below = Within(kFarthestJump, below);
     return Emit(Jump(BPF_JGE, ranges[half].first, Distance(if_above), Distance(if_below)));
@@ -176,11 +242,12 @@ class Assembler {
   }
 
  private:
-  /// How many instructions one that is emitted now would skip to get to `place`.
+  /// The number of instructions that a jump emitted now would skip to reach `place`.
   std::size_t Distance(std::size_t place) const { return backwards_.size() - place - 1; }
 
-  /// A plain answer is there once for all that are near enough: the kernel translates the program
-  /// for every guest anew, so its length counts.
+  /// Returns the place of a verdict. A verdict of one instruction is emitted once and shared by all
+  /// jumps near enough. The kernel translates the program for every guest again, so a shorter
+  /// program is faster.
   std::size_t Answer(const std::vector<sock_filter>& body) {
     if (body.size() > 1) return EmitAll(body);
     const auto known = answers_.find(body[0].k);
@@ -194,7 +261,8 @@ class Assembler {
     return place;
   }
 
-  /// `place` if it is no further away than that, else one here from where it goes there.
+  /// Returns the position `place` if it is at most `most` instructions away. Otherwise emits an
+  /// unconditional jump to it and returns the position of the jump.
   std::size_t Within(std::size_t most, std::size_t place) {
     if (Distance(place) <= most) return place;
     return Emit(BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(Distance(place))));
@@ -236,13 +304,6 @@ Result<SeccompProgram> CompileSeccomp(const SeccompRules& rules) {
                                                   program.size(), BPF_MAXINSNS));
   }
   return SeccompProgram(std::move(program));
-}
-
-int InstallSeccomp(const SeccompProgram& program) noexcept {
-  const std::span<const sock_filter> instructions = program.instructions();
-  const sock_fprog filter{static_cast<unsigned short>(instructions.size()),
-                          const_cast<sock_filter*>(instructions.data())};
-  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0 ? 0 : errno;
 }
 
 }  // namespace polybox::sys

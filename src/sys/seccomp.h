@@ -1,5 +1,5 @@
-// System call filters: rules as plain data, compiled to a BPF program that a process puts on
-// itself. What the rules are is not decided here: see jail/seccomp_policy.h.
+// System call filters: rules as plain data, compiled to a BPF program that a process installs on
+// itself. The rules themselves are in jail/seccomp_policy.h.
 #pragma once
 
 #include <cerrno>
@@ -19,67 +19,82 @@ namespace polybox::sys {
 
 enum class SeccompAction {
   kAllow,
-  kErrno,  ///< The call is not made and fails.
+  kErrno,  ///< The kernel does not make the call; the caller gets an error.
   kKill,   ///< The process dies by SIGSYS, with all its threads.
+  kAsk,    ///< The filter's listener decides. Without a listener the call fails with ENOSYS.
 };
 
 struct SeccompVerdict {
   SeccompAction action = SeccompAction::kErrno;
-  /// For kErrno only.
+  /// The errno, for kErrno only. With 0 the caller sees a success.
   int error = 0;
 
   friend bool operator==(const SeccompVerdict&, const SeccompVerdict&) = default;
 };
 
 enum class SeccompCompare {
-  kEquals,  ///< The argument is one of the values.
-  kHasBit,  ///< The argument has a bit of one of the values.
+  kEquals,       ///< The argument is one of the values.
+  kEqualsWhole,  ///< The argument is one of the values, and its high 32 bits are 0.
+  kHasBit,       ///< The argument has a bit of one of the values.
+  kHasNoBit,     ///< The argument has no bit of any of the values.
 };
 
-/// Looks at the low 32 bits of one argument, for that is what the kernel takes of an `int`. A
-/// pointer's target is out of a filter's reach.
+/// Compares the low 32 bits of one argument, because the kernel uses only these of an `int`. For a
+/// pointer use kEqualsWhole. A filter cannot read the memory behind a pointer.
+struct SeccompCondition {
+  unsigned argument = 0;  ///< 0 to 5
+  SeccompCompare compare = SeccompCompare::kEquals;
+  std::vector<std::uint32_t> values;
+};
+
+/// Decides a call when the first condition (`argument`, `compare`, `values`) and all conditions in
+/// `also` hold.
 struct SeccompCase {
   unsigned argument = 0;  ///< 0 to 5
   SeccompCompare compare = SeccompCompare::kEquals;
   std::vector<std::uint32_t> values;
   SeccompVerdict verdict;
+  std::vector<SeccompCondition> also = {};
 };
 
 struct SeccompRule {
-  /// The kernel's name of the call.
+  /// The kernel's name of the system call.
   std::string syscall;
-  /// Its number, for a call that the installed libseccomp may be too old to know by name.
+  /// The number of the system call, when the installed libseccomp may be too old to know its name.
   std::optional<int> number;
-  /// Holds when none of `cases` does; the first that fits wins.
+  /// The verdict when no case in `cases` matches. The first matching case wins.
   SeccompVerdict verdict;
   std::vector<SeccompCase> cases;
-  /// See Split().
+  /// Whether Split() moves this rule to `SeccompParts::last`.
   bool closed_last = false;
 };
 
 struct SeccompRules {
-  /// For every call that no rule names, those of future kernels too.
+  /// The verdict for every system call without a rule, including those of future kernels.
   SeccompVerdict otherwise{SeccompAction::kErrno, ENOSYS};
   std::vector<SeccompRule> rules;
 };
 
-/// One filter as two that decide as it does when a process has both.
+/// One filter split into two. A process with both parts installed gets the same decisions as with
+/// the whole filter.
 struct SeccompParts {
-  /// For who still has to make the calls that are `closed_last`: allows them whatever their rules.
+  /// Installed first. Allows every `closed_last` call, whatever its rule says, because the process
+  /// still has to make these calls.
   SeccompRules first;
-  /// Their rules, and nothing else.
+  /// Installed last. Contains only the rules of the `closed_last` calls.
   SeccompRules last;
 };
 SeccompParts Split(const SeccompRules& rules);
 
-/// A filter for the architecture polybox was built for. Immutable.
+/// A compiled filter for the architecture that polybox was built for. Immutable, so threads may
+/// share it.
 class SeccompProgram {
  public:
   explicit SeccompProgram(std::vector<sock_filter> instructions)
       : instructions_(std::move(instructions)) {}
 
   std::span<const sock_filter> instructions() const { return instructions_; }
-  /// The same, for a message.
+  /// The instructions as bytes, to send them to another process.
   std::string_view bytes() const {
     return {reinterpret_cast<const char*>(instructions_.data()),
             instructions_.size() * sizeof(sock_filter)};
@@ -89,13 +104,9 @@ class SeccompProgram {
   std::vector<sock_filter> instructions_;
 };
 
-/// Calls through another ABI (i386, x32) are killed. A rule for a call that only other
-/// architectures have is left out; a name that no architecture knows, and a call with two rules,
-/// are errors.
+/// Compiles `rules`. Calls through another ABI (i386, x32) are killed. A rule for a call that
+/// exists only on other architectures is left out. A name that no architecture knows, and a call
+/// with two rules, are errors.
 Result<SeccompProgram> CompileSeccomp(const SeccompRules& rules);
-
-/// Puts the filter on the calling thread, for good: 0, or the errno. Needs no_new_privs (or
-/// CAP_SYS_ADMIN) and sets nothing else. Async-signal-safe: for a child between fork and exec.
-int InstallSeccomp(const SeccompProgram& program) noexcept;
 
 }  // namespace polybox::sys

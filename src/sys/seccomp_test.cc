@@ -13,6 +13,7 @@ namespace {
 using testing::ErrnoOf;
 using testing::FailsWith;
 using testing::Fate;
+using testing::InstallSeccomp;
 using testing::kKilled;
 using testing::RunFiltered;
 
@@ -26,7 +27,7 @@ SeccompRule Rule(const char* syscall, SeccompVerdict verdict, std::vector<Seccom
   return {syscall, std::nullopt, verdict, std::move(cases)};
 }
 
-/// Everything is allowed that `rules` does not name.
+/// Compiles rules that allow every call that `rules` does not name.
 SeccompProgram Compile(std::vector<SeccompRule> rules, SeccompVerdict otherwise = kAllow) {
   Result<SeccompProgram> program = CompileSeccomp({otherwise, std::move(rules)});
   if (!program.ok()) {
@@ -51,6 +52,46 @@ TEST(Seccomp, EachActionDoesWhatItSays) {
   EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_getpid); }), FailsWith(0));
   EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_getppid); }), FailsWith(EXDEV));
   EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_getuid); }), kKilled);
+}
+
+TEST(Seccomp, ABitComparisonAsksForAllBitsAtOnce) {
+  const SeccompProgram program =
+      Compile({Rule("dup3", kAllow,
+                    {{0, SeccompCompare::kHasNoBit, {0x1000, 0x4000}, Fail(EXDEV)},
+                     {1, SeccompCompare::kHasBit, {0x1000, 0x4000}, Fail(ENOTTY)}})});
+  constexpr long kHigh = 1L << 32;
+  const auto error = [&](long first, long second) {
+    return RunFiltered(&program, [=] { return ErrnoOf(SYS_dup3, first, second, 1L); });
+  };
+  for (const long none : {0L, 0x2fffL & ~0x1000L, kHigh}) {
+    EXPECT_EQ(error(none, 0x1000), FailsWith(EXDEV)) << none;
+  }
+  for (const long some : {0x1000L, 0x4000L, 0x5000L, kHigh | 0x4001L}) {
+    EXPECT_EQ(error(some, 0x5000), FailsWith(ENOTTY)) << some;
+    EXPECT_EQ(error(some, 0x2000), FailsWith(EINVAL)) << some;
+  }
+}
+
+TEST(Seccomp, PointersAreComparedWhole) {
+  const SeccompProgram program = Compile({Rule(
+      "dup3", Fail(ELOOP),
+      {{0, SeccompCompare::kEquals, {5}, Fail(ENFILE), {{1, SeccompCompare::kEqualsWhole, {0}}}},
+       {1, SeccompCompare::kEqualsWhole, {0, 7}, Fail(ENOTTY)}})});
+  constexpr long kHigh = 1L << 32;
+  const auto error = [&](long first, long second) {
+    return RunFiltered(&program, [=] { return ErrnoOf(SYS_dup3, first, second, 1L); });
+  };
+  for (const long whole : {0L, 7L}) EXPECT_EQ(error(1, whole), FailsWith(ENOTTY)) << whole;
+  for (const long no : {1L, kHigh, kHigh | 7}) {
+    EXPECT_EQ(error(1, no), FailsWith(ELOOP)) << no;
+    EXPECT_EQ(error(5, no), FailsWith(ELOOP)) << no;
+  }
+  EXPECT_EQ(error(5, 0), FailsWith(ENFILE));
+}
+
+TEST(Seccomp, ACallCanBeSaidToHaveWorked) {
+  const SeccompProgram program = Compile({Rule("dup3", Fail(0))});
+  EXPECT_EQ(RunFiltered(&program, [] { return ErrnoOf(SYS_dup3, -1L, -1L, -1L); }), FailsWith(0));
 }
 
 TEST(Seccomp, AKillTakesTheWholeProcessAndNotJustTheThread) {
@@ -87,6 +128,33 @@ TEST(Seccomp, TheFirstCaseThatFitsWinsAndTheRuleDecidesOtherwise) {
     EXPECT_EQ(RunFiltered(&program, [&] { return ErrnoOf(SYS_dup3, row.first, row.second, 0L); }),
               FailsWith(row.error))
         << row.first << ' ' << row.second;
+  }
+}
+
+TEST(Seccomp, ACaseDecidesOnlyWhenAllItsConditionsHold) {
+  constexpr auto kEquals = SeccompCompare::kEquals;
+  const SeccompProgram program =
+      Compile({Rule("dup3", Fail(EXDEV),
+                    {{0, kEquals, {1000, 1001}, Fail(ENOTTY), {{1, kEquals, {7, 8, 9}}}},
+                     {1,
+                      SeccompCompare::kHasBit,
+                      {0x10},
+                      Fail(ENFILE),
+                      {{0, kEquals, {1001, 1002}}, {2, kEquals, {5}}}},
+                     {0, kEquals, {1001}, Fail(EMLINK)}})});
+  const struct {
+    long first, second, third;
+    int error;
+  } rows[] = {
+      {1000, 7, 0, ENOTTY},    {1001, 9, 0, ENOTTY},    {1000, 6, 0, EXDEV},
+      {1001, 6, 0, EMLINK},    {1001, 0x10, 5, ENFILE}, {1001, 0x10, 6, EMLINK},
+      {1002, 0x30, 5, ENFILE}, {1002, 0x20, 5, EXDEV},  {1003, 0x10, 5, EXDEV},
+      {1003, 7, 5, EXDEV},
+  };
+  for (const auto& row : rows) {
+    const auto call = [&] { return ErrnoOf(SYS_dup3, row.first, row.second, row.third); };
+    EXPECT_EQ(RunFiltered(&program, call), FailsWith(row.error))
+        << row.first << ' ' << row.second << ' ' << row.third;
   }
 }
 
@@ -141,7 +209,7 @@ int GetPidOfI386() {
 TEST(Seccomp, CallsOfI386AreKilled) {
   const SeccompProgram program = Compile({});
   const Fate free = RunFiltered(nullptr, GetPidOfI386);
-  // A kernel without that ABI kills by itself.
+  // A kernel without that ABI kills the process by itself.
   EXPECT_EQ(RunFiltered(&program, GetPidOfI386), free.signal == 0 ? kKilled : free);
 }
 
@@ -192,7 +260,7 @@ TEST(Seccomp, TheLongestCaseThatFitsWorksToItsLastValue) {
 }
 
 TEST(Seccomp, NeighboursAndFarAwayCallsAreToldApart) {
-  // Long bodies on both sides of the call in the middle: the search has to jump over both.
+  // Long bodies on both sides of the middle call force the search to jump over both.
   std::vector<std::uint32_t> values(250, 1);
   const SeccompCase one = {0, SeccompCompare::kEquals, values, Fail(EMLINK)};
   const SeccompProgram program =
@@ -206,7 +274,8 @@ TEST(Seccomp, NeighboursAndFarAwayCallsAreToldApart) {
 }
 
 TEST(Seccomp, AnswersAreSharedAndStillFoundFromFarAway) {
-  // Every other call has an answer of its own kind, and cases fill what is between them.
+  // Each call has an answer of its own and a hundred compared values. So the jumps to an answer are
+  // longer than 255 instructions, the most that one jump of BPF can skip.
   std::vector<SeccompRule> rules;
   std::vector<std::uint32_t> values(100);
   for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = 1000 + i;
@@ -231,8 +300,8 @@ TEST(Seccomp, AnswersAreSharedAndStillFoundFromFarAway) {
 TEST(Seccomp, AProgramOfManyPlainRulesHasOneInstructionForEachChange) {
   const SeccompProgram program = Compile({Rule("read", Fail(EXDEV)), Rule("open", Fail(EXDEV)),
                                           Rule("stat", kKill), Rule("poll", Fail(EXDEV))});
-  // A comparison at both ends of each rule and of x32, three answers, and five for the
-  // architecture.
+  // One comparison at both ends of each rule and of x32, three answers, and five instructions for
+  // the architecture.
   EXPECT_LE(program.instructions().size(), 5U * 2U + 3U + 5U);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds a canary as a pod holds its guest, but for one thing: it leaves its socket open in it, at descriptor 62.
+"""Holds a canary as a cell holds its guest, but for one thing: it leaves its socket open in it, at descriptor 62.
 
 Usage: holder.py PROGRAM [ARGUMENT...]. Whatever comes over the socket is taken for a word of the one who tells how a program
 ended: then it prints ESCAPED. ATTACK_TOKEN stays in its own environment.

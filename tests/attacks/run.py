@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs the attacks of cases/*.toml against polybox, in every isolation grade that this host can give.
 
-README.md has the keys of an attack. Every attack must fail in the jail, and its canary must succeed outside of it:
-an attack that fails everywhere proves nothing. Usage: run.py [--grade GRADE] [--no-canaries] [WORD...] runs those
-whose category and name have all the words. POLYBOX names another binary than build/polybox.
+README.md has the keys of an attack. Every attack must come to its decisive step in the jail and fail there, and its
+canary must succeed outside of it: an attack that fails everywhere proves nothing. Usage: run.py [--grade GRADE]
+[--no-canaries] [--cases DIRECTORY] [WORD...] runs those whose category and name have all the words. POLYBOX names
+another binary than build/polybox; POLYBOX_SERVE has arguments for every server, such as --reuse=off.
 """
 import argparse
 import base64
@@ -20,43 +21,45 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 
+import marker
 import served
+import tables
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "driver"))
 
+import serving  # noqa: E402 (it is found there)
 import world  # noqa: E402 (it is found there)
 
 BINARY = pathlib.Path(os.environ.get("POLYBOX", HERE.parent.parent / "build" / "polybox")).resolve()
-WORKERS = 2
+# Most of a run is waiting: on two cores three of them take a third less time than two.
+WORKERS = 3
 TIMEOUT = 60
-MOST_PROBES = 60
 CANARY_TRIES = 3
+SLOWEST = 8
 # A canary whose supervisor was the victim may still be about to say so.
 LAST_WORDS = 2
-ESCAPED = "ESCAPED"
+ESCAPED = tables.ESCAPED
 # In the environment of whatever holds an attack: polybox, or the supervisor of a canary. Never in the attack's own.
 TOKEN = ("ATTACK_TOKEN", "the-token-of-the-host")
 
-KEYS = {"name", "language", "code", "files", "defence", "expect", "expect_v2", "canary", "setup", "teardown", "unsafe",
-        "guest_egress", "probe", "timeout", "memory", "rootless", "landlock", "none", "open", "before", "packages", "file",
-        "cold"}
-NEEDED = {"name", "language", "code", "defence"}
 # Whether polybox finds cgroup v2 here.
 UNIFIED = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
-# Those of Node.js and Ruby are the only ones that an interpreter which was started ahead can take over.
-FILE_NAMES = {"bash": "attack.sh", "python": "attack.py", "c": "attack.c", "node": "script.js", "ruby": "main.rb"}
-BARE = {"bash": ["bash"], "python": [sys.executable], "c": [], "node": ["node"], "ruby": ["ruby"]}
 # How their programs find packages, for canaries.
 PACKAGES_VARIABLE = {"python": "PYTHONPATH", "node": "NODE_PATH", "ruby": "RUBYLIB"}
 WARM = {"python", "node", "ruby"}
+# Compilers of canaries; the program and its source follow.
+COMPILERS = {"c": ["gcc", "-std=gnu17", "-O2", "-w", "-pthread", "-lm"], "go": ["go", "build"]}
 SUPERVISOR = ["bash", "-c", f'env -u {TOKEN[0]} "$@"; exit $?', "supervisor"]
 HOLDER = [sys.executable, str(HERE / "holder.py")]
 NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--ipc", "--uts", "--net", "--mount-proc", "--kill-child"]
 # How a setup starts a second program the way the attack is started: {run} FILE.
 RUN_BARE = "sh -c 'case $0 in *.py) exec python3 $0;; *) exec bash $0;; esac'"
+
+
+# Keys of attacks that need a server.
+SERVED = {"before", "base_dir"}
 
 
 class Skip(Exception):
@@ -88,13 +91,21 @@ class Grade:
     def shell(self):
         return " ".join(self.run())
 
+    def belongs_to(self, part):
+        """Warm starts differ little between the two grades with namespaces; only one of them is part of make test."""
+        if part == "test":
+            return self.name == "full" or not self.warm
+        return part == "all" or self.name != "full"
+
     def takes(self, attack):
         """In none only what process control stops is tried: the rest would be done to this machine."""
         if self.through:
-            return attack["language"] == "bash" and "before" not in attack and can_be_child(self.through, attack)
+            return attack["language"] == "bash" and SERVED.isdisjoint(attack) and can_be_child(self.through, attack)
         if self.warm and attack["language"] not in WARM:
             return False
-        if "before" in attack and self.name not in ("full", "rootless"):
+        if not SERVED.isdisjoint(attack) and self.name not in ("full", "rootless"):
+            return False
+        if "base_dir" in attack and self.warm:
             return False
         # They cannot give hosts to guests, and say so: grades_test.py.
         if self.name in ("landlock", "none") and "guest_egress" in attack:
@@ -120,7 +131,7 @@ class Done:
 def environment(folder, extra=()):
     clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(folder), "TMPDIR": str(folder / "tmp")}
     clean |= {"POLYBOX_CACHE_DIR": str(folder / "cache"), "POLYBOX_PACKAGES_DIR": str(folder / "packages")}
-    return clean | dict(extra)
+    return clean | serving.SETTINGS | dict(extra)
 
 
 def end_session(leader):
@@ -134,10 +145,10 @@ def end_session(leader):
             continue
 
 
-def execute(command, folder, extra=(), timeout=TIMEOUT):
+def execute(command, folder, extra=(), timeout=TIMEOUT, home="place"):
     """Runs it with its output in files, for a pipe would wait for all who hold it."""
     with open(folder / "out", "w+b") as out, open(folder / "err", "w+b") as err:
-        process = subprocess.Popen([str(part) for part in command], env=environment(folder, extra), cwd=folder / "place",
+        process = subprocess.Popen([str(part) for part in command], env=environment(folder, extra), cwd=folder / home,
                                    stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
         try:
             code = process.wait(timeout)
@@ -181,6 +192,11 @@ def with_files(attack):
     return "".join(f"base64 -d > '{name}' <<< {data}\n" for name, data in packed.items()) + attack["code"]
 
 
+def program_of(attack):
+    """The whole text of the attack, with its files and the function that prints its marker."""
+    return marker.with_helper(attack["language"], with_files(attack))
+
+
 def can_be_child(language, attack):
     """Node.js cannot turn into another program: what it starts has it as its parent, which is no supervisor."""
     return language != "node" or "PPID" not in attack["code"]
@@ -188,7 +204,7 @@ def can_be_child(language, attack):
 
 def started_by(language, attack):
     """The attack as a program in another language that turns into it, or starts it and ends as it does."""
-    code = with_files(attack)
+    code = program_of(attack)
     if language == "ruby":
         lines = f"File.write('attack.sh', <<'END_OF_ATTACK')\n{code}\nEND_OF_ATTACK\nexec('bash', 'attack.sh')\n"
     else:
@@ -196,14 +212,16 @@ def started_by(language, attack):
                  "const done = require('child_process').spawnSync('bash', ['attack.sh'], {stdio: 'inherit'});\n"
                  "if (done.signal) process.kill(process.pid, done.signal);\n"
                  "process.exitCode = done.status;\n")
-    return {key: value for key, value in attack.items() if key != "files"} | {"language": language, "code": lines}
+    return attack | {"language": language, "text": lines}
 
 
 class Place:
     """A temporary directory that everyone can read: what keeps a guest out of it must be the jail, not a mode."""
 
     def __init__(self, attack, uid, run):
-        self.attack, self.uid, self.run = attack, uid, run
+        self.attack, self.uid, self.run, self.marks = attack, uid, run, marker.Marks()
+        # What the programs that setup and teardown started have said: to these scripts, or to files beside them.
+        self.beside = ""
 
     def __enter__(self):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="polybox-attack-"))
@@ -211,12 +229,14 @@ class Place:
         for name in ("place", "cache", "packages", "tmp", "world"):
             (self.path / name).mkdir(mode=0o755)
             os.chown(self.path / name, self.uid, -1)
-        self.program = self.path / "place" / self.attack.get("file", FILE_NAMES[self.attack["language"]])
+        if "base_dir" in self.attack:
+            self.make_base_dir()
+        self.program = self.path / self.home() / self.attack.get("file", tables.FILE_NAMES[self.attack["language"]])
         self.session = None
-        self.program.write_text(self.expand(with_files(self.attack)))
+        self.program.write_text(self.expand(self.attack.get("text") or program_of(self.attack)))
         try:
             if "setup" in self.attack:
-                self.session, _ = run_script(self.expand(self.attack["setup"]), self.path)
+                self.session, self.beside = run_script(self.expand(self.attack["setup"]), self.path)
         except BaseException:
             self.__exit__()
             raise
@@ -232,14 +252,37 @@ class Place:
         self.__exit__()
 
     def expand(self, text):
-        return text.replace("{tmp}", str(self.path)).replace("{run}", self.run)
+        return self.marks.expand(text.replace("{tmp}", str(self.path)).replace("{run}", self.run))
+
+    def home(self):
+        """Where the program is, and its working directory."""
+        return "base" if "base_dir" in self.attack else "place"
+
+    def make_base_dir(self):
+        """A directory that the server finds there, and a client with its functions."""
+        base = self.path / "base"
+        base.mkdir(mode=0o755)
+        os.chown(base, self.uid, -1)
+        if "client" in self.attack:
+            helper = "{reached.python}\nfrom client import *\n"
+            (self.path / "attack_client.py").write_text(self.expand(helper + self.attack["client"]))
+
+    def run_client(self, port, server):
+        """What the attack's client program says, which runs on the host."""
+        done = subprocess.run([sys.executable, self.path / "attack_client.py", str(port), str(server)], cwd=self.path,
+                              env=environment(self.path, [("PYTHONPATH", str(HERE))]), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
+        return done.stdout + done.stderr
 
     def prefix(self):
         """What starts the attack where its hosts are."""
         return world.prefix(self.path / "world") if "guest_egress" in self.attack else []
 
     def teardown(self):
-        return run_script(self.expand(self.attack["teardown"]), self.path)[1] if "teardown" in self.attack else ""
+        said = run_script(self.expand(self.attack["teardown"]), self.path)[1] if "teardown" in self.attack else ""
+        files = [file for file in self.path.iterdir() if file.is_file() and not file.is_symlink()]
+        self.beside += "".join(file.read_text(errors="replace") for file in files)
+        return said
 
 
 def check_facts(facts, outcome, shown):
@@ -254,24 +297,52 @@ def expected_of(attack):
     return attack.get("expect_v2", expected) if UNIFIED else expected
 
 
-def attack_in_slot(grade, attack):
-    """The attack in a slot that other programs had before it."""
+def check_marker(place, attack, said, shown, grade=None):
+    """An attack that did not come to its decisive step proves nothing, unless it is stated why it cannot. The same holds
+    for the programs that its setup and teardown start."""
+    missing = place.marks.missing(attack, said + place.beside)
+    stated = grade is not None and not attack.get("unreached", {}).keys().isdisjoint({grade.name, str(grade)})
+    if missing and not stated:
+        raise Failure(f"the attack did not print its marker: {', '.join(missing)}\n{shown}")
+    if stated and not missing:
+        raise Failure(f"the attack came to its decisive step, though `unreached` says that it does not\n{shown}")
+
+
+def check_compiled(grade, attack, document, shown):
+    """A program that does not compile attacks nobody, unless the attack is on the compiler."""
+    if not document["compile"]:
+        return
+    stated = attack.get("uncompiled", {})
+    refusal_expected = isinstance(stated, str) or grade.name in stated
+    compiled = document["compile"]["end"] == "exited" and document["compile"]["exit_code"] == 0
+    if not compiled and not refusal_expected:
+        raise Failure(f"the attack was not compiled\n{shown}")
+    if compiled and refusal_expected and not grade.excuses(attack):
+        raise Failure(f"the attack was compiled, though `uncompiled` says that it is not\n{shown}")
+
+
+def attack_on_server(grade, attack):
+    """The attack in a slot that other programs had before it, or as a command in the base directory."""
     with Place(attack, grade.uid, grade.shell()) as place:
-        result, problem = served.meet(grade, attack, place, environment(place.path, [TOKEN]))
+        if "before" in attack:
+            result, problem = served.meet(grade, attack, place, environment(place.path, [TOKEN]))
+        else:
+            result, problem = served.command(grade, attack, place, environment(place.path, [TOKEN]), place.run_client)
         if problem:
             raise Failure(problem)
         seen = place.teardown()
     shown = json.dumps(result, indent=1)[-4000:].replace("\\n", "\n") + seen
     if not grade.excuses(attack) and ESCAPED in result["stdout"] + result["stderr"] + seen:
         raise Failure(f"ESCAPED\n{shown}")
+    check_marker(place, attack, result["stdout"] + result["stderr"] + seen, shown, grade)
     if grade.name == "full":
         check_facts(expected_of(attack), result, shown)
 
 
 def attack_in(grade, attack):
     """The attack in the jail; it must fail there, and the jail must not."""
-    if "before" in attack:
-        return attack_in_slot(grade, attack)
+    if "before" in attack or "base_dir" in attack:
+        return attack_on_server(grade, attack)
     if grade.through:
         attack = started_by(grade.through, attack)
     arguments = ["--json", "--language", attack["language"]] + (["--warm"] if grade.warm else [])
@@ -281,7 +352,7 @@ def attack_in(grade, attack):
         place = Place(attack, grade.uid, grade.shell()).__enter__()
     except Failure:
         # Where it is stated that the attack differs, that may be its preparations.
-        if grade.name in attack:
+        if grade.name in attack and grade.name in attack.get("unreached", {}):
             return
         raise
     with contextlib.closing(place):
@@ -301,17 +372,24 @@ def attack_in(grade, attack):
         raise Failure(f"warm is {document['run']['warm']}\n{shown}")
     if any(step["end"] == "setup_failed" for step in steps):
         raise Failure(f"the jail could not be made\n{shown}")
+    check_compiled(grade, attack, document, shown)
     if not grade.excuses(attack) and ESCAPED in done.out + done.err + seen:
         raise Failure(f"ESCAPED\n{shown}")
+    check_marker(place, attack, done.out + done.err + seen, shown, grade)
     if grade.name == "full":
-        check_facts(expected_of(attack), document["run"], shown)
+        outcome = document["run"] or {}
+        streams = {name: place.marks.without(outcome.get(name) or "") for name in ("stdout", "stderr")}
+        check_facts(expected_of(attack), outcome | streams, shown)
 
 
-def compiled(place):
+def compiled(attack, place):
+    """The program, and what the compiler said."""
     program = place.path / "place" / "attack"
-    subprocess.run(["gcc", "-std=gnu17", "-O2", "-w", "-o", program, place.program, "-pthread", "-lm"], check=True,
-                   timeout=TIMEOUT, capture_output=True)
-    return program
+    done = subprocess.run([*COMPILERS[attack["language"]], "-o", program, place.program], cwd=place.path / "place",
+                          env=environment(place.path), timeout=TIMEOUT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"the canary was not compiled\n{done.stderr}")
+    return program, done.stderr
 
 
 def canary_of(attack):
@@ -328,8 +406,8 @@ def run_before(attack, place, extra):
     """The programs before it, one after the other, bare as well."""
     for number, text in enumerate(attack.get("before", [])):
         program = place.path / "place" / f"before-{number}"
-        program.write_text(place.expand(text))
-        execute([*BARE[attack["language"]], program], place.path, extra)
+        program.write_text(place.expand(marker.with_helper(attack["language"], text)))
+        execute([*tables.BARE[attack["language"]], program], place.path, extra)
 
 
 def bare_packages(attack, place):
@@ -342,7 +420,7 @@ def bare_packages(attack, place):
 
 
 def canary_command(attack, program):
-    command = [*BARE[attack["language"]], program]
+    command = [*tables.BARE[attack["language"]], program]
     if attack["canary"] == "namespaces":
         command = [*NAMESPACES, *command]
     return [*(HOLDER if attack["canary"] == "held" else SUPERVISOR), *command]
@@ -353,10 +431,11 @@ def try_canary(attack):
         attack = attack | {"code": "\n".join([*attack["before"], attack["code"]]), "before": []}
     with Place(attack, 0, RUN_BARE) as place:
         try:
-            program = compiled(place) if attack["language"] == "c" else place.program
+            program, said = compiled(attack, place) if attack["language"] in COMPILERS else (place.program, "")
             packages = bare_packages(attack, place)
             run_before(attack, place, packages)
-            leader, done = execute([*place.prefix(), *canary_command(attack, program)], place.path, [TOKEN, *packages])
+            leader, done = execute([*place.prefix(), *canary_command(attack, program)], place.path, [TOKEN, *packages],
+                                   home=place.home())
             until = time.monotonic() + LAST_WORDS
             while ESCAPED not in (place.path / "out").read_text(errors="replace") and time.monotonic() < until:
                 if attack.get("teardown") and ESCAPED in attack["teardown"]:
@@ -365,50 +444,11 @@ def try_canary(attack):
             out = (place.path / "out").read_text(errors="replace")
         finally:
             seen = place.teardown()
+        said += (place.path / "err").read_text(errors="replace")
         end_session(leader)
     if ESCAPED not in out + seen:
         raise Failure(f"the canary did not succeed, so the attack proves nothing\n{done}\n{seen}")
-
-
-def load():
-    """(category, attack) of all files."""
-    found = []
-    for file in sorted((HERE / "cases").glob("*.toml")):
-        try:
-            found += [(file.stem, attack) for attack in tomllib.loads(file.read_text())["attack"]]
-        except (tomllib.TOMLDecodeError, KeyError) as error:
-            sys.exit(f"{file}: {error!r}")
-    return found
-
-
-def broken_rules(attacks):
-    """What is wrong with the tables themselves."""
-    broken = []
-    names = collections.Counter(attack.get("name") for _, attack in attacks)
-    broken += [f"the name {name!r} is there {count} times" for name, count in names.items() if count > 1]
-    for category, attack in attacks:
-        name = f"{category}: {attack.get('name')}"
-        if attack.keys() - KEYS or NEEDED - attack.keys():
-            broken.append(f"{name}: unknown keys {attack.keys() - KEYS}, missing keys {NEEDED - attack.keys()}")
-        if ("canary" in attack) == ("unsafe" in attack):
-            broken.append(f"{name}: needs either a canary or the reason why it would be unsafe")
-        if attack.get("none", "stopped") != "stopped":
-            broken.append(f"{name}: none is {attack['none']!r}; it says \"stopped\" or is left out")
-        if attack.get("canary", "bare") not in ("bare", "namespaces", "held", "together"):
-            broken.append(f"{name}: canary is {attack['canary']!r}")
-        if ("packages" in attack or attack.get("canary") == "together") and "before" not in attack:
-            broken.append(f"{name}: needs programs before it")
-        if attack.get("canary") and attack.get("language") not in BARE:
-            broken.append(f"{name}: no canary can be run in this language")
-        if attack.get("files") and attack.get("language") not in ("bash", "python"):
-            broken.append(f"{name}: only bash and python can have files")
-        says = ESCAPED if "guest_egress" not in attack else "ways.attempt("
-        if not any(word in attack.get(key, "") for word in (ESCAPED, says) for key in ("code", "setup", "teardown")):
-            broken.append(f"{name}: nothing in it can say {ESCAPED}")
-    probes = sum(attack.get("probe", False) for _, attack in attacks)
-    if probes > MOST_PROBES:
-        broken.append(f"{probes} probes; at most {MOST_PROBES} are allowed")
-    return broken
+    check_marker(place, attack, out + said + seen, f"{done}\n{seen}")
 
 
 def with_warm(grade):
@@ -416,8 +456,8 @@ def with_warm(grade):
     return [grade, warm, *(dataclasses.replace(warm, through=language) for language in ("node", "ruby"))]
 
 
-def make_grades(folder, only):
-    """The grades to try, or those of the name `only`, each with None or the reason why this host does not give it."""
+def make_grades(folder, flags):
+    """The grades that the command line asks for, each with None or the reason why this host does not give it."""
     copy = pathlib.Path(folder) / "polybox"
     shutil.copy(BINARY, copy)
     copy.chmod(0o755)
@@ -429,11 +469,14 @@ def make_grades(folder, only):
     # there an attack would meet the other programs of its user.
     grades += [*with_warm(Grade("rootless", nobody, uid)), Grade("landlock", nobody, uid)]
     grades += [Grade("none", [str(copy)], 0)] if os.geteuid() == 0 else []
-    return [(grade, why_not(grade)) for grade in grades if only in (None, grade.name)]
+    return [(grade, why_not(grade)) for grade in grades
+            if flags.grade in (None, grade.name) and grade.belongs_to(flags.part)]
 
 
 def why_not(grade):
-    trial = {"name": "trial", "language": "bash" if grade.through else "python", "code": "true" if grade.through else "pass"}
+    trial = {"name": "trial", "language": "bash", "code": "reached"}
+    if not grade.through:
+        trial |= {"language": "python", "code": "reached()"}
     try:
         attack_in(grade, trial)
     except Failure as failure:
@@ -442,14 +485,30 @@ def why_not(grade):
 
 
 def run_one(job):
+    """Title, outcome, text and seconds of a job."""
     title, function, arguments = job
+    begin = time.monotonic()
     try:
         function(*arguments)
-        return title, "passed", ""
+        outcome, text = "passed", ""
     except Skip as reason:
-        return title, "skipped", str(reason)
+        outcome, text = "skipped", str(reason)
     except Exception as failure:
-        return title, "failed", str(failure) if isinstance(failure, Failure) else repr(failure)
+        outcome, text = "failed", str(failure) if isinstance(failure, Failure) else repr(failure)
+        # At once, for a suite that is ended before its report.
+        print(f"failed: {title}\n{text}\n", flush=True)
+    return title, outcome, text, time.monotonic() - begin
+
+
+def print_times(results):
+    """What the suite's time went into: each kind of run, and the slowest of all."""
+    kinds = collections.defaultdict(list)
+    for title, _, _, seconds in results:
+        kinds[title.rpartition(" [")[2].rstrip("]")].append(seconds)
+    for kind, times in sorted(kinds.items(), key=lambda item: -sum(item[1])):
+        print(f"time: {sum(times):.0f} s for {len(times)} runs: {kind}")
+    for title, _, _, seconds in sorted(results, key=lambda result: -result[3])[:SLOWEST]:
+        print(f"time: {seconds:.1f} s for {title}")
 
 
 def refuse(reason):
@@ -464,6 +523,7 @@ def make_jobs(attacks, grades, canaries):
             if not grade.takes(attack):
                 continue
             missing = missing or ("guest_egress" in attack and world.why_not())
+            missing = missing or (os.geteuid() != 0 and attack.get("root"))
             function, arguments = (refuse, (missing,)) if missing else (attack_in, (grade, attack))
             jobs.append((f"{title} [{grade}]", function, arguments))
         if canaries and "canary" in attack:
@@ -472,42 +532,31 @@ def make_jobs(attacks, grades, canaries):
     return jobs
 
 
-def print_table(attacks):
-    print(f"{'category':24}{'attacks':>9}{'canaries':>10}{'unsafe':>8}{'probes':>8}"
-          f"{'rootless':>10}{'landlock':>10}{'none':>6}{'open':>6}")
-    rows = collections.defaultdict(lambda: [0] * 8)
-    for category, attack in attacks:
-        facts = (True, "canary" in attack, "unsafe" in attack, attack.get("probe", False),
-                 "rootless" in attack, "landlock" in attack or "rootless" in attack, "none" in attack, "open" in attack)
-        for key in (category, "all"):
-            rows[key] = [count + fact for count, fact in zip(rows[key], facts)]
-    for category in [*sorted(rows.keys() - {"all"}), "all"]:
-        print(f"{category:24}" + "".join(f"{count:>{width}}" for count, width in zip(rows[category], (9, 10, 8, 8, 10, 10, 6, 6))))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grade", choices=("full", "rootless", "landlock", "none"))
+    parser.add_argument("--part", choices=("all", "test", "deep"), default="all",
+                        help="what make test runs, or the weaker grades in every way to start them (make test-deep)")
     parser.add_argument("--no-canaries", action="store_true")
+    parser.add_argument("--served", action="store_true", help="only attacks that need a server")
+    parser.add_argument("--cases", type=pathlib.Path, default=HERE / "cases", help="the directory of the tables")
     parser.add_argument("words", nargs="*")
     flags = parser.parse_args()
     if not BINARY.exists():
         sys.exit(f"{BINARY} is not there: run make test")
-    attacks = load()
-    broken = broken_rules(attacks)
+    attacks = tables.load(flags.cases)
+    broken = tables.broken_rules(attacks)
     chosen = [(category, attack) for category, attack in attacks
-              if NEEDED <= attack.keys() and all(word in f" {category}: {attack['name']}" for word in flags.words)]
+              if tables.NEEDED <= attack.keys() and all(word in f" {category}: {attack['name']}" for word in flags.words)
+              and (not flags.served or not SERVED.isdisjoint(attack))]
     with tempfile.TemporaryDirectory(prefix="polybox-attacks-") as folder:
         os.chmod(folder, 0o755)
-        grades = make_grades(folder, flags.grade)
-        jobs = make_jobs(chosen, grades, not flags.no_canaries)
+        grades = make_grades(folder, flags)
+        jobs = make_jobs(chosen, grades, not flags.no_canaries and flags.part != "deep")
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             results = list(pool.map(run_one, jobs))
-    counts = collections.Counter(outcome for _, outcome, _ in results)
-    for title, outcome, text in results:
-        if outcome == "failed":
-            print(f"failed: {title}\n{text}\n")
-    skipped = collections.Counter(text for _, outcome, text in results if outcome == "skipped")
+    counts = collections.Counter(outcome for _, outcome, _, _ in results)
+    skipped = collections.Counter(text for _, outcome, text, _ in results if outcome == "skipped")
     for reason, count in skipped.items():
         print(f"skipped: {count} because {reason}")
     for rule in broken:
@@ -515,7 +564,8 @@ def main():
     for category, attack in chosen:
         if "open" in attack:
             print(f"open: {category}: {attack['name']}: {attack['open']}")
-    print_table(chosen)
+    tables.print_table(chosen)
+    print_times(results)
     print(f"{counts['passed']} passed, {counts['failed'] + len(broken)} failed, {counts['skipped']} skipped")
     in_no_jail = all(missing for _, missing in grades)
     return 1 if counts["failed"] or broken or in_no_jail or not jobs else 0

@@ -191,9 +191,10 @@ void Latency(const Bench& bench, std::chrono::milliseconds gap, int rounds) {
   const std::vector<Peer> peers = Peers(bundle);
   std::vector<std::vector<double>> peer_times(peers.size());
   for (int i = 0; i < rounds; ++i) {
+    // sleeps: the gap between runs is a condition of the measurement.
     std::this_thread::sleep_for(gap);
     bare.push_back(Time(Bare));
-    std::this_thread::sleep_for(gap);
+    std::this_thread::sleep_for(gap);  // sleeps: as above
     const double run = Time([&] { bench.Jailed(slot); });
     const double reset = Time([&] {
       if (!slot.Reset().ok()) Fail("reset");
@@ -201,7 +202,7 @@ void Latency(const Bench& bench, std::chrono::milliseconds gap, int rounds) {
     jailed.push_back(run);
     with_reset.push_back(run + reset);
     for (std::size_t p = 0; p < peers.size() && i % 10 == 0; ++p) {
-      std::this_thread::sleep_for(gap);
+      std::this_thread::sleep_for(gap);  // sleeps: as above
       peer_times[p].push_back(Time([&] { SpawnAndWait(peers[p].command); }));
     }
   }
@@ -228,6 +229,7 @@ double Rate(const std::function<std::function<void()>(unsigned)>& make_worker) {
         }
       });
     }
+    // sleeps: this is the time over which the runs are counted.
     std::this_thread::sleep_for(std::chrono::seconds(1));
     stop = true;
   }

@@ -26,6 +26,7 @@ def busy_share(seconds=3):
         values = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
         return sum(values[3:5]), sum(values[:8])
     idle_before, all_before = times()
+    # sleeps: this is the time over which the share is measured.
     time.sleep(seconds)
     idle, everything = times()
     return 1 - (idle - idle_before) / max(1, everything - all_before)

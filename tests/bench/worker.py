@@ -106,7 +106,7 @@ def with_gaps(order):
     for round_number in range(order["rounds"]):
         for i in range(len(runners)):
             at = (i + round_number) % len(runners)
-            time.sleep(order["gap"])
+            time.sleep(order["gap"])  # sleeps: the gap between runs is a condition of the measurement
             runners[at].prepare()
             times[at].append(timed(runners[at].run))
     return {"times": times}

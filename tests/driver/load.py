@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
     async def ask(self, door, text):
         body = json.dumps(door.body(text))
         self.waiting = asyncio.get_running_loop().create_future()
-        self.transport.write((f"POST {door.path} HTTP/1.1\r\nHost: x\r\nX-Request-ID: {text}\r\n"
+        self.transport.write((f"POST {door.path} HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: {text}\r\n"
                               f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
         return await asyncio.wait_for(self.waiting, PATIENCE)
 
@@ -125,6 +125,7 @@ async def converse(port, name, count, plan, tally):
             answer = await connection.ask(door, text)
             tally.add(door, text, answer, time.monotonic() - begin)
             if answer[0] != 200 and plan.pause:
+                # sleeps: a refused client pauses, as real clients do.
                 await asyncio.sleep(pauses.uniform(0, plan.pause))
     except (ConnectionError, asyncio.TimeoutError) as failure:
         tally.wrong.append(f"connection {name}: {failure!r}")
@@ -138,7 +139,7 @@ async def converse_all(port, plans, tallies):
             count = plan.requests // plan.connections + (name < plan.requests % plan.connections)
             talks.append(converse(port, name, count, plan, tallies[plan.door]))
     connections = await asyncio.gather(*talks)
-    # A second answer to a request would come now.
+    # sleeps: a second answer to a request would come now, and none may.
     await asyncio.sleep(0.2)
     for connection in connections:
         if connection.read or connection.lost:

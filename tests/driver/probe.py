@@ -5,7 +5,7 @@ import socket
 import sys
 import time
 
-REQUEST = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def ask(connection):

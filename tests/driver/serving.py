@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = pathlib.Path(os.environ.get("POLYBOX", ROOT / "build" / "polybox")).absolute()
 # For every server that is started, such as --warm=off.
 EXTRA_ARGUMENTS = os.environ.get("POLYBOX_SERVE", "").split()
+# Settings of the suite's own environment that every polybox of the tests gets, run or serve: see tools/run-tests.
+SETTINGS = {name: os.environ[name] for name in ("POLYBOX_REUSE",) if name in os.environ}
 TIMEOUT = 60
 # A server with sanitizers on a busy machine takes its time to look at every toolchain.
 START_TIMEOUT = 60
@@ -32,6 +34,16 @@ SANITIZER = re.compile(rb"(?:ERROR|WARNING): \w+Sanitizer|: runtime error: ")
 running = set()
 # What every server was asked and answered, for openapi_test.py: (server, method, path, answer).
 ANSWERS = []
+
+
+def copy_of(binary, folder):
+    """A copy of a program in a folder that other users may enter.
+
+    Another process makes it. A thread of this process that starts a program meanwhile would hold the copy open for writing
+    for a moment, and a program that is open for writing cannot be started (ETXTBSY)."""
+    copy = pathlib.Path(folder) / "polybox"
+    subprocess.run(["cp", "--dereference", "--preserve=mode", str(binary), str(copy)], check=True, timeout=TIMEOUT)
+    return str(copy)
 
 
 def has_serve():
@@ -81,7 +93,7 @@ def special(value):
 
 
 def clean_environment(folder, path=None):
-    clean = {
+    clean = SETTINGS | {
         "PATH": path or os.environ["PATH"],
         "XDG_CONFIG_HOME": f"{folder}/config",
         "POLYBOX_CACHE_DIR": f"{folder}/cache",
@@ -97,12 +109,12 @@ def clean_environment(folder, path=None):
 class Server:
     """`prefix` is a command that starts it (`unshare ...`); {tmp} in arguments is its folder."""
 
-    def __init__(self, args=(), env=None, path=None, prefix=()):
+    def __init__(self, args=(), env=None, path=None, prefix=(), address="127.0.0.1"):
         self.folder = tempfile.TemporaryDirectory(prefix="polybox-http-")
         self.port = free_port()
         (pathlib.Path(self.folder.name) / "base").mkdir()
         self.log = open(f"{self.folder.name}/log", "w+b")
-        command = [*prefix, str(BINARY), "serve", "--listen", f"127.0.0.1:{self.port}", *args,
+        command = [*prefix, str(BINARY), "serve", "--listen", f"{address}:{self.port}", *args,
                    *EXTRA_ARGUMENTS]
         command = [word.replace("{tmp}", self.folder.name) for word in command]
         self.process = subprocess.Popen(command, env=clean_environment(self.folder.name, path) | (env or {}),
@@ -161,7 +173,9 @@ class Server:
             response = connection.getresponse()
             answer = Answer(response.status, dict(response.getheaders()), response.read(),
                             time.monotonic() - started)
-            ANSWERS.append((self, request.get("method", "POST"), request["path"], answer))
+            # A preflight is a browser's question about an operation, and no operation of its own.
+            if "Access-Control-Request-Method" not in headers:
+                ANSWERS.append((self, request.get("method", "POST"), request["path"], answer))
             return answer
         finally:
             connection.close()

@@ -1,7 +1,9 @@
 """What a server leaves on its host: processes, cgroups, mounts and files, seen from outside it."""
 import collections
+import contextlib
 import os
 import pathlib
+import signal
 import tempfile
 import time
 
@@ -54,13 +56,19 @@ class Program:
 
     made = 0
 
-    def __init__(self, seconds=600):
+    def __init__(self):
         Program.made += 1
-        self.mark = f"sleep {seconds}.{os.getpid()}{Program.made:04}"
+        self.mark = f"sleep 600.{os.getpid()}{Program.made:04}"
         self.code = f"{self.mark} & echo ready; {self.mark}"
 
     def await_running(self):
         return await_true(lambda: len(marked(self.mark)) == 2 and marked(self.mark), "the program does not run")
+
+    def end(self):
+        """Lets it end by itself, as soon as the test wants that."""
+        for process in marked(self.mark):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGTERM)
 
     def await_gone(self):
         await_true(lambda: not marked(self.mark), f"guests are still there: {marked(self.mark)}")

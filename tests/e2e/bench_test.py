@@ -7,6 +7,7 @@ import serving
 
 sys.path.append(str(serving.ROOT / "tests" / "bench"))
 
+import agents  # noqa: E402
 import chart  # noqa: E402
 import figures  # noqa: E402
 import tasks  # noqa: E402
@@ -32,6 +33,12 @@ def test_the_tables_of_the_benchmarks_fit_together(box):
         assert row["program"] in programs, row["text"]
         assert row.get("contestant", "polybox") in contestants and row.get("against", "bare") in contestants, row["text"]
         assert ("gap" in row) != ("connections" in row) and ("most" in row) != ("least" in row), row["text"]
+
+
+def test_each_promise_about_the_tools_of_agents_has_its_measure(box):
+    assert {row["measure"] for row in agents.promises()} == set(agents.MEASURES)
+    for row in agents.promises():
+        assert set(row) == {"text", "measure", "unit", "most"}, row
 
 
 def test_a_ratio_is_taken_within_each_round(box):

@@ -15,7 +15,7 @@ class Slow:
 
     def __init__(self, server, path, announced, sent):
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-        self.socket.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {announced}\r\n\r\n".encode() + b"x" * sent)
+        self.socket.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {announced}\r\n\r\n".encode() + b"x" * sent)
 
     def is_read(self):
         """Whether the server has taken all that was sent."""
@@ -68,7 +68,7 @@ if has_serve():
     def test_the_times_for_a_request_are_settings(box):
         server = Server(["--header-timeout", "1s", "--request-timeout", "2s", "--idle-timeout", "1s", "--max-timeout", "7s"])
         try:
-            for sent, least in ((b"POST /execute HT", 0.9), (b"POST /execute HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", 1.9)):
+            for sent, least in ((b"POST /execute HT", 0.9), (b"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{", 1.9)):
                 with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
                     client.sendall(sent)
                     started = time.monotonic()

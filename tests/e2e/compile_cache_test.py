@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import time
 
+import serving
+
 # Each says something that only the program knows, and a warning where its compiler gives one.
 PROGRAMS = {
     "c": ("hello.c", '#include <stdio.h>\nint main(void) { int unused; puts("c"); return 3; }\n'),
@@ -27,7 +29,7 @@ MEASURED = (*TIMES, "memory_peak_bytes", "processes_peak", "cached")
 def keep():
     """This machine's own toolchains and packages."""
     names = ("HOME", "PYENV_ROOT", "RUSTUP_HOME", "PATH")
-    return {name: os.environ[name] for name in names if name in os.environ}
+    return serving.SETTINGS | {name: os.environ[name] for name in names if name in os.environ}
 
 
 def run(box, file, *args, env=None):

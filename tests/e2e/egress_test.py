@@ -12,6 +12,7 @@ import shlex
 import socket
 import tempfile
 
+import scripted
 import serving
 import traces
 import world
@@ -213,31 +214,8 @@ def test_a_warm_interpreter_has_the_proxy_of_its_session(box):
 
 # --- Installers. ---
 
-SCRIPTED = '''id = "scripted"
-name = "Scripted"
-extensions = [".scripted"]
-[toolchain]
-binaries = ["python3"]
-version = ["{executable}", "--version"]
-roots_command = ["{executable}", "-I", "-c", "import sys; print(sys.prefix); print(sys.base_prefix)"]
-[packages]
-installer = "script"
-binaries = ["python3"]
-install = ["python3", "-c", "import os, sys; exec(bytes.fromhex(sys.argv[1]).decode())", "%s", "{target}", "{requirements}"]
-requirement_form = "pep508"
-[packages.env]
-PYTHONPATH = "{packages}"
-[entry]
-file = "main.py"
-[run]
-command = ["{executable}", "{entry}"]
-[run.limits]
-address_space = "4GiB"
-open_files = 64
-processes = 32
-[image]
-apt = ["python3"]
-'''
+# Runs the program that its first argument has in hexadecimal digits.
+INSTALLER = ("python3", "-c", "import os, sys; exec(bytes.fromhex(sys.argv[1]).decode())")
 
 
 def installer_of(name):
@@ -245,7 +223,7 @@ def installer_of(name):
         # What it said is only shown when it fails.
         code = program(PROBES[name], "print('allowed:', SECRET in ask(through_proxy(ALLOWED, 443))); sys.exit(3)")
         with tempfile.TemporaryDirectory(prefix="polybox-languages-") as folder:
-            pathlib.Path(folder, "scripted.toml").write_text(SCRIPTED % code.encode().hex())
+            pathlib.Path(folder, "scripted.toml").write_text(scripted.language(*INSTALLER, code.encode().hex()))
             with served("--egress-allow", ALLOWED, "--languages-dir", folder, language="scripted") as server:
                 result = server.execute("print(1)", language="scripted", requirements=["six"])
                 said = result["stderr"]

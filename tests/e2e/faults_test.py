@@ -6,40 +6,14 @@ import os
 import pathlib
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
-import time
 
+import scripted
 import serving
 import traces
 from traces import Program
-
-# A language that is Python but for its installer, which is a shell script: what it does is the test's own choice.
-SCRIPTED = '''id = "scripted"
-name = "Scripted"
-extensions = [".scripted"]
-[toolchain]
-binaries = ["python3"]
-version = ["{executable}", "--version"]
-roots_command = ["{executable}", "-I", "-c", "import sys; print(sys.prefix); print(sys.base_prefix)"]
-[packages]
-installer = "script"
-binaries = ["sh"]
-install = ["sh", "-c", """%s""", "{target}", "{requirements}"]
-requirement_form = "pep508"
-[packages.env]
-PYTHONPATH = "{packages}"
-[entry]
-file = "main.py"
-[run]
-command = ["{executable}", "{entry}"]
-[run.limits]
-address_space = "4GiB"
-open_files = 64
-processes = 32
-[image]
-apt = ["python3"]
-'''
 
 
 @contextlib.contextmanager
@@ -154,7 +128,7 @@ def test_a_client_that_goes_while_it_waits_is_never_run(box):
 def test_a_client_that_goes_ends_its_installation(box):
     needs_root()
     program = Program()
-    with served(languages=SCRIPTED % program.code) as (server, trace):
+    with served(languages=scripted.language("sh", "-c", program.code)) as (server, trace):
         connection = send(server, execute("print(1)", language="scripted", requirements=["six"]))
         program.await_running()
         trace.look()
@@ -165,9 +139,14 @@ def test_a_client_that_goes_ends_its_installation(box):
 
 # --- The server is told to end. ---
 
+def await_draining(server):
+    """Until the server has taken the signal: it is then no longer ready."""
+    traces.await_true(lambda: server.ask({"method": "GET", "path": "/readyz"}).status == 503, "it does not drain")
+
+
 def test_a_server_that_is_told_to_end_finishes_what_it_has_taken(box):
     with served("--max-concurrent", "1", "--queue", "5", "--drain-timeout", "60s") as (server, trace):
-        program = Program(2)
+        program = Program()
         running = Asking(server, execute(program.code))
         program.await_running()
         waiting = Asking(server, execute("echo waited"))
@@ -175,6 +154,8 @@ def test_a_server_that_is_told_to_end_finishes_what_it_has_taken(box):
                           "the second does not wait")
         trace.look()
         server.process.terminate()
+        await_draining(server)
+        program.end()
         assert running.get().json()["stdout"] == "ready\n", running.get()
         assert waiting.get().json()["stdout"] == "waited\n", waiting.get()
         assert server.process.wait(traces.PATIENCE) == 0
@@ -182,21 +163,17 @@ def test_a_server_that_is_told_to_end_finishes_what_it_has_taken(box):
 
 def test_a_server_that_is_told_to_end_takes_nobody_any_more(box):
     with served("--drain-timeout", "60s") as (server, trace):
-        program = Program(3)
+        program = Program()
         running = Asking(server, execute(program.code))
         program.await_running()
         trace.look()
         server.process.terminate()
 
         def refused():
-            try:
-                socket.create_connection(("127.0.0.1", server.port), timeout=5).close()
-                return False
-            except ConnectionRefusedError:
-                return True
-            except ConnectionResetError:
-                return False  # it was waiting to be accepted
-        traces.await_true(refused, "it still listens")
+            # A server that does not drain answers 400 to this body.
+            return server.ask({"path": "/execute", "body": "{}"}).status == 503
+        traces.await_true(refused, "it still takes requests")
+        program.end()
         assert running.get().status == 200, running.get()
         assert server.process.wait(traces.PATIENCE) == 0
 
@@ -234,7 +211,7 @@ def test_a_second_signal_ends_the_server_at_once(box):
     program.await_running()
     trace.look()
     server.process.terminate()
-    time.sleep(0.3)
+    await_draining(server)  # only then is the next signal the second one
     server.process.terminate()
     code = server.process.wait(traces.PATIENCE)
     assert code == 130, (code, server.said())
@@ -275,19 +252,24 @@ def test_a_slot_that_dies_while_it_runs_is_an_error_of_ours_and_the_next_request
         program.await_gone()
 
 
+def waiting_slots(server):
+    """The slot inits of the server, and their cell inits; None until a guest waits in a cell. A slot gets its next guest
+    after the answer of the last run."""
+    below = traces.descendants(server.process.pid)
+    slots = {process.pid for process in below if process.parent == server.process.pid}
+    cells = {process.pid for process in below if process.parent in slots}
+    return (slots, cells) if any(process.parent in cells for process in below) else None
+
+
 def test_a_slot_that_died_while_it_waited_is_noticed_before_it_is_used(box):
-    """Its init, or the first process of the pod that waits for the next run."""
+    """Its init, or the first process of the cell that waits for the next run."""
     needs_root()
     with served("--max-concurrent", "2") as (server, trace):
-        for of_pod in (False, True, False):
+        for of_cell in (False, True, False):
             assert server.execute("echo first")["stdout"] == "first\n"
-            # The slot is made ready again after the answer.
-            time.sleep(0.5)
+            slots, cells = traces.await_true(lambda: waiting_slots(server), "no slot has its next guest")
             trace.look()
-            below = traces.descendants(server.process.pid)
-            slots = {process.pid for process in below if process.parent == server.process.pid}
-            doomed = {process.pid for process in below if process.parent in slots} if of_pod else slots
-            assert doomed, "there is no slot"
+            doomed = cells if of_cell else slots
             for pid in doomed:
                 os.kill(pid, signal.SIGKILL)
             traces.await_true(lambda: not doomed & traces.processes().keys(), "they live")
@@ -308,7 +290,7 @@ def test_a_full_disk_fails_an_installation_and_nothing_else(box):
     small = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
              'mkdir {tmp}/cache && mount -t tmpfs -o size=96m polybox-test {tmp}/cache && exec "$@"', "sh"]
     script = "mkdir $0; head -c 8000000 /dev/zero > $0/data; echo value=42 > $0/made.py"
-    with served(languages=SCRIPTED % script, prefix=small) as (server, _):
+    with served(languages=scripted.language("sh", "-c", script), prefix=small) as (server, _):
         cache = pathlib.Path(f"/proc/{server.process.pid}/root{server.folder.name}/cache")
         ready = {"method": "GET", "path": "/readyz"}
         assert server.ask(ready).status == 200, server.ask(ready)
@@ -322,11 +304,28 @@ def test_a_full_disk_fails_an_installation_and_nothing_else(box):
         assert said.startswith("package installation failed: ") and "No space left on device" in said, answer
         assert package_sets(server) == [], package_sets(server)
         # Who balances loads is told; programs without packages run all the same.
-        assert server.ask(ready).status == 503 and "the disk of the cache is full" in server.ask(ready).text
+        assert server.ask(ready).status == 200 and "the disk of the cache is full" in server.ask(ready).text
+        health = server.ask({"method": "GET", "path": "/health"})
+        assert (health.status, health.json()["status"]) == (200, "degraded"), health
         assert server.execute("echo without")["stdout"] == "without\n"
         ballast.unlink()
         assert server.ask(wanted).json()["stdout"] == "42\n", server.ask(wanted)
         assert server.ask(ready).status == 200, server.ask(ready)
+
+
+def test_a_full_cache_disk_is_reported_at_the_start_and_programs_run(box):
+    needs_root()
+    full = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+            'mkdir -p {tmp}/cache && mount -t tmpfs -o size=1m polybox-test {tmp}/cache && exec "$@"', "sh"]
+    said = "the disk of the cache directory {} is full: programs run, but nothing more is kept"
+    with serving.Server(["--mode", "shell"], prefix=full) as server:
+        assert said.format(f"{server.folder.name}/cache") in server.said(), server.said()
+        assert server.execute("echo ran")["stdout"] == "ran\n"
+    command = [word.replace("{tmp}", str(box.path)) for word in full]
+    done = subprocess.run([*command, str(box.binary), "run", str(box.write("a.sh", "echo ran"))], env=box.env(),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done
+    assert said.format(f"{box.path}/cache") in done.stderr and "fix: make room there" in done.stderr, done
 
 
 def closed_port():
@@ -358,7 +357,7 @@ if serving.has_serve():
     for name in WAYS:
         globals()[f"test_a_client_that_goes_while_its_program_runs_ends_it_{name}"] = client_goes(name)
     for name in CANCELLED:
-        globals()[f"test_what_does_not_end_in_time_is_cancelled_and_told_{name}"] = end_of_patience(name)
+        globals()[f"test_a_request_past_its_deadline_is_cancelled_and_told_{name}"] = end_of_patience(name)
     test_an_installer_whose_index_does_not_listen_fails_with_its_words = offline(
         "https://127.0.0.1:{port}/simple", "127.0.0.1:{port}")
     test_an_installer_whose_index_has_no_address_fails_with_its_words = offline(
@@ -377,8 +376,8 @@ def test_a_guest_that_is_signalled_while_it_waits_ends_and_the_next_program_runs
         def waiting():
             known = traces.processes()
             inits = {pid for pid, process in known.items() if process.parent == server.process.pid}
-            pods = {pid for pid, process in known.items() if process.parent in inits}
-            return [pid for pid, process in known.items() if process.parent in pods]
+            cells = {pid for pid, process in known.items() if process.parent in inits}
+            return [pid for pid, process in known.items() if process.parent in cells]
 
         guests = traces.await_true(waiting, "no guest waits")
         for pid in guests:

@@ -41,7 +41,7 @@ def test_a_made_up_language_from_a_directory_is_listed(box):
     assert shout["available"], shout
     assert shout["version"] == "shout 4.2", shout
     assert shout["aliases"] == ["loud"], shout
-    assert shout["supports"] == ["run"], shout
+    assert (shout["supports"], shout["described"]) == (["run"], []), shout
     table = box.run("languages", "--languages-dir", box.path / "more", env=env).stdout
     assert re.search(r"^shout +loud +4\.2 ", table, re.M), table
 
@@ -61,11 +61,64 @@ def test_a_file_replaces_a_built_in_language(box):
     assert lua["file"] == str(box.path / "more" / "shout.toml"), lua
 
 
-def test_what_is_installed_on_request_is_told_from_what_is_only_preinstalled(box):
+def test_a_language_with_only_a_file_is_told_from_a_supported_one(box):
+    runs = {"run", "compile", "packages", "preinstalled", "fallback", "warm"}
+    listed = box.languages()
+    for name, language in listed.items():
+        assert set(language["supports"]) <= runs and not runs & set(language["described"]), (name, language)
+    assert listed["bash"]["described"] == ["test", "lint", "format", "lsp", "ast"], listed["bash"]
+    table = box.run("languages").stdout
+    assert re.search(r"^bash .* run +test lint format lsp ast *$", table, re.M), table
+    page = (box.root / "docs" / "languages.md").read_text()
+    assert "| run | test, lint, format, lsp, ast |" in page and "| supports | described |" in page, page
+
+
+def test_every_language_is_listed_with_its_limits(box):
+    import serving
+    with serving.Server(["--compile-memory", "768MiB"]) as server:
+        document = server.ask({"method": "GET", "path": "/languages"}).json()
+        assert server.ask({"method": "HEAD", "path": "/languages"}).status == 200
+        assert document["mode"] == server.health["mode"], document
+        listed = {language["id"]: language for language in document["languages"]}
+        assert [name for name, one in listed.items() if one["available"]] == server.health["languages"], document
+        assert list(listed) == sorted(listed) and {"python", "rust", "lua"} <= listed.keys(), list(listed)
+        for name, language in listed.items():
+            assert bool(language["reason"]) != language["available"] == bool(language["version"]), language
+            assert (language["limits"]["compile"] is not None) == ("compile" in language["supports"]), language
+        assert listed["python"]["aliases"] == ["python3", "py"], listed["python"]
+        assert listed["python"]["limits"]["run"]["memory_bytes"] == 256 << 20, listed["python"]
+        assert listed["rust"]["limits"]["compile"]["memory_bytes"] == 768 << 20, listed["rust"]
+        assert listed["python"]["preinstalled_packages"] == server.health["preinstalled_packages"], document
+
+
+def test_packages_on_request_are_told_from_only_preinstalled_ones(box):
     words = {name: language["supports"] for name, language in box.languages().items()}
     for language, expected in {"ruby": {"preinstalled"}, "node": {"packages", "preinstalled"}, "bash": set(),
                                "python": {"packages"}}.items():
         assert {"packages", "preinstalled"} & set(words[language]) == expected, (language, words[language])
+
+
+def supported_on_request(*arguments, **environment):
+    """The languages for which GET /languages of such a server names `packages`."""
+    import serving
+    with serving.Server(list(arguments), env=environment) as server:
+        document = server.ask({"method": "GET", "path": "/languages"}).json()
+    return {language["id"] for language in document["languages"] if language["available"] and "packages" in language["supports"]}
+
+
+def test_packages_are_named_only_where_they_can_be_installed(box):
+    box.write("file", "")
+    installs = supported_on_request()
+    if not installs:
+        raise Skip("nothing is installed on request here")  # noqa: F821 (run.py puts it here)
+    assert supported_on_request("--cache-dir", str(box.path / "file" / "cache")) == set()
+    assert supported_on_request("--isolation=none", "--min-isolation=none") == set()
+    language = min(installs)
+    text = (box.root / "languages" / f"{language}.toml").read_text()
+    packages = text.index("[packages]")
+    gone = re.sub(r'^binaries = .*$', 'binaries = ["gone"]', text[packages:], count=1, flags=re.M)
+    box.write(f"languages/{language}.toml", text[:packages] + gone)
+    assert supported_on_request("--languages-dir", str(box.path / "languages")) == installs - {language}
 
 
 def refused(box, text, *parts):

@@ -12,6 +12,8 @@ import re
 import subprocess
 import time
 
+import serving
+
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "limits"
 EXTENSIONS = {"python": ".py", "c": ".c", "bash": ".sh"}
 KIB = 1024
@@ -136,7 +138,7 @@ def write_language(box, language, limits, steps=("run",)):
 
 def environment():
     keep = {key: os.environ[key] for key in ("HOME", "PYENV_ROOT") if key in os.environ}
-    return keep | {"PATH": os.environ["PATH"]}
+    return serving.SETTINGS | keep | {"PATH": os.environ["PATH"]}
 
 
 def command(box, program, argument):
@@ -207,7 +209,9 @@ def try_kill_of_a_throttled_program(box, language):
 def swap_of_the_guest(polybox):
     """How much swap the kernel allows what this polybox runs."""
     pid = polybox.pid
-    while children := pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    # Any thread of polybox may have made the slot.
+    while children := [child for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+                       for child in (task / "children").read_text().split()]:
         pid = children[-1]
     for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)

@@ -65,6 +65,20 @@ def test_where_the_grade_gives_no_network_installers_run_without_a_jail_and_that
     assert (made / "seen").read_text() == mark + "\n"
 
 
+def test_an_installer_that_takes_longer_than_its_limit_says_what_allows_more(box):
+    slow = LANGUAGE[:LANGUAGE.index("install = [")] + 'install = ["sh", "-c", "exec sleep 600", "{target}", "{requirements}"]\n' \
+        + LANGUAGE[LANGUAGE.index("preinstalled ="):].replace("[image]", '[packages.limits]\nwall_time = "1s"\n[image]')
+    box.write("languages/probe.toml", slow)
+    for args in ([], ["--unjailed"]):
+        if not args and os.geteuid() != 0:
+            continue
+        done = box.run("preinstall", "probe", "--languages-dir", box.path / "languages", *args)
+        assert done.returncode == 1 and done.stderr.rstrip().endswith(
+            "polybox: the installation took longer than 1s; wall_time in [packages.limits] of the language's file allows "
+            "more"), (args, done)
+        assert not (box.path / "packages" / "probe").exists()
+
+
 def test_a_relative_packages_dir_is_the_one_below_where_we_stand(box):
     for args in ([], ["--unjailed"]):
         if not args and os.geteuid() != 0:

@@ -7,6 +7,7 @@ runs when nothing else does, because it measures. All run in an environment of t
 own: an empty home, and of our variables only PATH. Usage: run.py [--untimed] [WORD...] runs those whose name has all the words
 (`a|b` is either). --untimed leaves out those that measure (`alone`, `timed`), for builds that are slow by nature.
 """
+import builtins
 import concurrent.futures
 import importlib.util
 import json
@@ -48,7 +49,7 @@ class Box:
         return file
 
     def env(self, extra=None):
-        clean = {
+        clean = serving.SETTINGS | {
             "PATH": os.environ["PATH"],
             "HOME": str(self.path / "home"),
             "POLYBOX_CACHE_DIR": str(self.path / "cache"),
@@ -117,6 +118,7 @@ def run_case(case, box):
 
 def collect():
     """(name, function of a Box) for every test."""
+    builtins.Skip = Skip  # for every test file, also where another one imports it first
     tests = []
     for file in sorted((HERE / "cases").glob("*.toml")):
         for case in tomllib.loads(file.read_text())["case"]:
@@ -124,7 +126,6 @@ def collect():
     for file in sorted(HERE.glob("*_test.py")):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
-        module.Skip = Skip
         sys.modules[file.stem] = module  # so that a later one can look at what it did
         spec.loader.exec_module(module)
         for name, function in vars(module).items():

@@ -2,10 +2,11 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
+
+import serving
 
 HELLO = {
     "python": ("hello.py", "print('hello')"),
@@ -24,10 +25,14 @@ HELLO = {
 }
 
 
+# A shell without job control starts background jobs with SIGINT ignored, and so does a script that runs these tests there.
+HEARING_SIGINT = ["env", "--default-signal=INT"]
+
+
 def jailed(box, *args, stdin=None, env=None):
     """`polybox run` as this machine's user would: its own toolchains, packages and home."""
     keep = {key: os.environ[key] for key in ("HOME", "PYENV_ROOT", "RUSTUP_HOME") if key in os.environ}
-    keep["PATH"] = os.environ["PATH"]
+    keep |= serving.SETTINGS | {"PATH": os.environ["PATH"]}
     return subprocess.run([str(box.binary), "run", *map(str, args)], env=keep | (env or {}), cwd=box.path,
                           input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=60)
@@ -182,12 +187,29 @@ def test_json_has_plain_numbers(box):
 
 def test_ctrl_c_reaches_the_program(box):
     script = box.write("a.sh", "trap 'echo caught; exit 3' INT; echo ready; while :; do sleep 0.05; done")
-    process = subprocess.Popen([str(box.binary), "run", str(script)], stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([*HEARING_SIGINT, str(box.binary), "run", str(script)], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, env=box.env())
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     assert process.stdout.read() == "caught\n"
     assert process.wait(timeout=10) == 3
+
+
+def test_a_signal_that_was_ignored_at_the_start_stays_ignored(box):
+    # As in a background job of a script: the terminal's Ctrl-C is for others. The program has the usual dispositions.
+    script = box.write("a.sh", "trap 'echo caught; exit 3' INT; trap 'echo ended; exit 4' TERM; echo ready; "
+                               "while :; do sleep 0.05; done")
+    process = subprocess.Popen(["env", "--ignore-signal=INT", str(box.binary), "run", str(script)],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=box.env())
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout.read() == "ended\n"
+    assert process.wait(timeout=10) == 4
+    done = subprocess.run(["env", "--ignore-signal=INT", str(box.binary), "run",
+                           str(box.write("b.sh", "trap 'echo heard' INT; kill -INT $$"))],
+                          env=box.env(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "heard\n", done
 
 
 def test_nothing_survives_a_killed_polybox(box):
@@ -219,12 +241,11 @@ def test_wrong_use_is_refused_with_what_is_allowed(box):
 
 def rootless_report_of(box, script, *args):
     """What bash does with the script when an ordinary user runs it."""
-    copy = box.path / "polybox"
-    shutil.copy(os.path.realpath(box.binary), copy)
+    copy = serving.copy_of(box.binary, box.path)
     box.path.chmod(0o755)
     become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     done = subprocess.run([*become, copy, "run", "-", "--language", "bash", "--json", *args], input=script,
-                          env={"PATH": "/usr/bin:/bin"}, cwd="/", capture_output=True, text=True, timeout=60)
+                          env=serving.SETTINGS | {"PATH": "/usr/bin:/bin"}, cwd="/", capture_output=True, text=True, timeout=60)
     report = json.loads(done.stdout)
     assert report["isolation"] == "rootless", report
     return report["run"]
@@ -236,8 +257,8 @@ def test_an_ordinary_user_runs_programs_rootless(box):
 
 
 def test_processor_time_of_a_stopped_tree_is_counted_rootless(box):
-    # Neither of the two that spin is reaped by its parent.
-    spin = "while :; do :; done"
+    # Neither of the two that spin is reaped by its parent. Each spins for a part of the processor time that the run may use.
+    spin = "for ((i = 0; i < 150000; i++)); do :; done; sleep 60"
     run = rootless_report_of(box, f"({spin}) & ({spin}) & sleep 60", "--timeout", "2s")
     assert run["end"] == "timed_out", run
     assert run["cpu_user_ms"] + run["cpu_system_ms"] > 100, run
@@ -252,12 +273,24 @@ def test_descriptors_that_are_closed_are_not_taken_for_others(box):
         assert (done.returncode, done.stdout, done.stderr) == expected, done
 
 
+def await_open_of_pipe(pid):
+    """Until the process waits for somebody to write to a pipe that it opens."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with open(f"/proc/{pid}/wchan") as place:
+            if "wait_for_partner" in place.read():
+                return
+        time.sleep(0.02)
+    raise AssertionError("it does not open the pipe")
+
+
 def test_input_that_never_comes_can_be_given_up(box):
     program, pipe = box.write("read.sh", "cat"), box.path / "pipe"
     os.mkfifo(pipe)
-    waiting = subprocess.Popen([str(box.binary), "run", str(program), "--stdin", str(pipe)], cwd=box.path)
+    waiting = subprocess.Popen([*HEARING_SIGINT, str(box.binary), "run", str(program), "--stdin", str(pipe)],
+                               cwd=box.path)
     try:
-        time.sleep(1)  # by then it waits for somebody to write to the pipe
+        await_open_of_pipe(waiting.pid)
         waiting.send_signal(signal.SIGINT)
         assert waiting.wait(timeout=20) == -signal.SIGINT
     finally:

@@ -230,9 +230,10 @@ def test_memory_of_an_idle_server_with_four_warm_python_slots(box):
     try:
         settled = lambda: len(interpreters(server)) == 8
         traces.await_true(settled, "four slots with a zygote and a guest each")
+        before = {one.pid for one in interpreters(server)}
         assert run_warm(server, {"language": "python", "entry": "main.py"}, {"code": "print(1)"})["stdout"] == "1\n"
-        time.sleep(1)  # the slot that was used gets its next guest
-        traces.await_true(settled, "the next guest in the slot that was used")
+        traces.await_true(lambda: settled() and before != {one.pid for one in interpreters(server)},
+                          "the next guest in the slot that was used")
         processes = [server.process.pid] + [one.pid for one in traces.descendants(server.process.pid)]
         kib = sum(proportional_kib(one) for one in processes)
         assert kib < 60 * 1024, f"{kib} KiB"

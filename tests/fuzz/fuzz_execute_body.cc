@@ -4,8 +4,8 @@
 #include "fuzz/json_oracle.h"
 #include "http/doors/execute_body.h"
 #include "http/doors/execute_request.h"
+#include "http/doors/go_json/writer.h"
 #include "http/doors/shell_words.h"
-#include "http/json_writer.h"
 
 namespace polybox::fuzz {
 namespace {
@@ -24,16 +24,16 @@ void CheckFiles(const std::vector<jail::InputFile>& files) {
   }
 }
 
-void CheckWords(const exec::Request& request) {
-  for (const std::string& word : request.args) {
+void CheckWords(const exec::Program& program) {
+  for (const std::string& word : program.args) {
     Check(word.find('\0') == std::string::npos, "arguments have no zero byte");
   }
-  for (const auto& [name, value] : request.env) {
+  for (const auto& [name, value] : program.env) {
     Check(!name.empty() && name.find('=') == std::string::npos, "names of variables are sane",
           name);
     Check(value.find('\0') == std::string::npos, "variables have no zero byte");
   }
-  Check(!request.env.contains("OUTPUT_DIR"), "OUTPUT_DIR is the server's");
+  Check(!program.env.contains("OUTPUT_DIR"), "OUTPUT_DIR is the server's");
 }
 
 void CheckOrder(http::ExecuteBody body) {
@@ -45,8 +45,9 @@ void CheckOrder(http::ExecuteBody body) {
   }();
   const auto order = http::OrderFor(std::move(body), kOptions);
   if (!order.ok()) return Check(!order.error().message().empty(), "a refusal says why");
-  CheckFiles(order->request.files);
-  CheckWords(order->request);
+  const auto& program = std::get<exec::Program>(order->request.work);
+  CheckFiles(program.files);
+  CheckWords(program);
   Check(order->timeout > Duration() && order->timeout <= kOptions.largest_timeout,
         "the timeout is within bounds");
   Check(order->request.run.memory.value_or(Bytes(1)) <= order->language->run_limits.memory,
@@ -67,6 +68,10 @@ void Run(std::string_view text) {
   auto body = http::ReadExecuteBody(text);
   if (!body.ok()) {
     Check(body.error().message().starts_with("invalid request: "), "a refusal has Go's words");
+    return;
+  }
+  if (!body->complaint.empty()) {
+    Check(body->complaint.starts_with("invalid request: "), "a complaint has Go's words");
     return;
   }
   if (body->command) static_cast<void>(http::SplitShellWords(*body->command));

@@ -3,18 +3,18 @@
 // says whether a token is needed and where the bytes are cut in two, for short reads.
 #include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <unistd.h>
 
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/overloaded.h"
 #include "fuzz/answers.h"
 #include "fuzz/fuzz.h"
+#include "fuzz/wire.h"
 #include "http/connection.h"
-#include "http/doors/execute.h"
-#include "http/doors/run.h"
-#include "http/doors/runtime.h"
-#include "http/readiness.h"
+#include "http/doors/door_table.h"
 
 namespace polybox::fuzz {
 namespace {
@@ -26,17 +26,21 @@ class NoTicket : public exec::Ticket {
   void Cancel() override {}
 };
 
-/// Its program prints itself.
+/// An engine whose programs print themselves, and whose commands print their name.
 class Echo : public exec::Executor {
  public:
   std::shared_ptr<exec::Ticket> Submit(exec::Request request, Done done) override {
     exec::Report report;
     exec::StepReport& run = report.run.emplace();
-    run.out = request.files.empty() ? "" : request.files.front().content;
+    std::visit(Overloaded{[&](const exec::Program& program) {
+                            if (!program.files.empty()) run.out = program.files.front().content;
+                            for (const jail::InputFile& file : program.files) {
+                              report.artifacts.push_back({file.name, file.content});
+                            }
+                          },
+                          [&](const exec::Command& command) { run.out = command.argv.front(); }},
+               request.work);
     run.err = run.combined = request.input;
-    for (const jail::InputFile& file : request.files) {
-      report.artifacts.push_back({file.name, file.content});
-    }
     if (request.on_output) {
       request.on_output(exec::StepKind::kRun, exec::Stream::kOut, run.out);
       request.on_output(exec::StepKind::kRun, exec::Stream::kErr, run.err);
@@ -50,54 +54,58 @@ class Echo : public exec::Executor {
   void CancelAll() override {}
 };
 
-class EchoCommands : public http::CommandRunner {
- public:
-  std::shared_ptr<exec::Ticket> Run(http::CommandRequest request,
-                                    exec::Executor::Done done) override {
-    exec::Report report;
-    report.run.emplace().out = request.argv.front();
-    done(std::move(report));
-    return std::make_shared<NoTicket>();
-  }
-};
-
-/// An empty one for every input: what one has uploaded must not be there for the next.
-std::shared_ptr<const http::BaseDirectory> EmptyDirectory() {
-  static std::shared_ptr<const http::BaseDirectory> directory;
-  if (directory != nullptr) {
-    const auto entries = directory->List("", 1);
-    if (entries.ok() && entries->empty()) return directory;
-  }
+std::shared_ptr<const http::BaseDirectory> MakeDirectory() {
   auto made = http::BaseDirectory::Open("/nonexistent/polybox-fuzz");
   Check(made.ok(), "a directory can be made");
-  directory = std::make_shared<const http::BaseDirectory>(std::move(made).value());
-  return directory;
+  return std::make_shared<const http::BaseDirectory>(std::move(made).value());
 }
 
-std::vector<http::Door> Doors() {
+bool IsEmpty(const http::BaseDirectory& directory) {
+  const auto entries = directory.List("", 1);
+  return entries.ok() && entries->empty();
+}
+
+/// Makes all doors of the table, with limits so low that inputs reach them.
+std::vector<http::Door> MakeDoors(std::shared_ptr<const http::BaseDirectory> directory) {
   static Echo engine;
-  static EchoCommands commands;
-  http::RuntimeOptions runtime;
-  runtime.files = EmptyDirectory();
-  http::ExecuteOptions execute;
-  execute.languages = Languages();
-  execute.mode = execute.language = "node";
-  execute.largest_body = 2000;
-  http::RunOptions run;
-  run.languages = execute.languages;
-  run.limits.max_body_size = 1000;
-  run.metrics = [] { return std::string("up 1\n"); };
-  const auto readiness = std::make_shared<http::Readiness>(http::Readiness::Options{});
-  return {http::MakeExecuteDoor(engine, std::move(execute),
-                                http::MakeCommandHandler(commands, runtime)),
-          http::MakeRunDoor(engine, std::move(run)), http::MakeRuntimeDoor(runtime),
-          http::MakeReadyDoor(readiness)};
+  // Doors add their gauges to the metrics, so new doors need new metrics.
+  static std::optional<obs::Metrics> metrics;
+  metrics.emplace();
+  http::DoorParts parts = {
+      .settings = {},
+      .executor = engine,
+      .metrics = *metrics,
+      .readiness = std::make_shared<http::Readiness>(http::Readiness::Options{}),
+      .languages = {.available = Languages(), .mode = "node", .language = "node"},
+      .files = {.directory = std::move(directory)}};
+  parts.settings.run_limits.max_body_size = 1000;
+  auto doors = http::MakeDoors(std::move(parts));
+  Check(doors.ok(), "the doors can be made");
+  for (http::Door& door : *doors) {
+    for (http::Route& route : door.routes) {
+      if (route.path == "/execute") route.largest_body = 2000;
+    }
+  }
+  return std::move(doors).value();
+}
+
+/// Returns doors with an empty base directory: what one input has uploaded must not be there for
+/// the next.
+std::vector<http::Door> Doors() {
+  static std::shared_ptr<const http::BaseDirectory> directory;
+  static std::vector<http::Door> doors;
+  if (directory != nullptr && IsEmpty(*directory)) return doors;
+  // A process has one private directory at a time, so its owners go before the next is made.
+  doors.clear();
+  directory.reset();
+  directory = MakeDirectory();
+  doors = MakeDoors(directory);
+  return doors;
 }
 
 http::ServerOptions Options(bool with_token, std::vector<Asked>& asked) {
   http::ServerOptions options;
   options.doors = Doors();
-  options.open = {"GET /health"};
   options.limits.body = 500;
   options.limits.unwanted_body = 100;
   options.limits.head = 4000;
@@ -113,47 +121,6 @@ http::ServerOptions Options(bool with_token, std::vector<Asked>& asked) {
   return options;
 }
 
-/// The server's end of a socket and the client's, neither of which waits.
-class Wire {
- public:
-  explicit Wire(asio::io_context& io) : server_(asio::make_strand(io)) {
-    int ends[2] = {-1, -1};
-    Check(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0,
-          "a pair of sockets can be made");
-    client_ = UniqueFd(ends[0]);
-    server_.assign(asio::generic::stream_protocol(AF_UNIX, 0), ends[1]);
-  }
-
-  http::Socket TakeServer() { return std::move(server_); }
-  void Send(std::string_view text) {
-    if (!text.empty())
-      static_cast<void>(::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL));
-  }
-  void EndSending() { ::shutdown(client_.get(), SHUT_WR); }
-  /// Whether there was anything.
-  bool Receive(std::string& into) {
-    char buffer[16384];
-    const ssize_t count = ::recv(client_.get(), buffer, sizeof buffer, 0);
-    if (count > 0) into.append(buffer, static_cast<std::size_t>(count));
-    return count > 0;
-  }
-
- private:
-  http::Socket server_;
-  UniqueFd client_;
-};
-
-/// Lets the server work until it has nothing to do; false when the connection has ended.
-void Work(asio::io_context& io, Wire& wire, std::string& received, const bool& ended) {
-  for (int idle = 0; idle < 3 && !ended;) {
-    const bool busy = io.poll() > 0;
-    const bool news = wire.Receive(received);
-    idle = busy || news ? 0 : idle + 1;
-  }
-  while (wire.Receive(received)) {
-  }
-}
-
 void Run(std::string_view text) {
   if (text.empty()) return;
   const auto first = static_cast<unsigned char>(text[0]);
@@ -166,8 +133,8 @@ void Run(std::string_view text) {
   Wire wire(io);
   std::string received;
   bool ended = false;
-  const auto connection =
-      http::StartConnection(wire.TakeServer(), "fuzz", shared, [&ended] { ended = true; });
+  const auto connection = http::StartConnection(wire.TakeServer(), {.client = "fuzz"}, shared,
+                                                [&ended] { ended = true; });
   wire.Send(text.substr(0, cut));
   Work(io, wire, received, ended);
   wire.Send(text.substr(cut));

@@ -22,11 +22,12 @@ const http::RunOptions& Options() {
 }
 
 void CheckRequest(const exec::Request& request) {
-  const http::RunLimits& limits = Options().limits;
+  const http::RunBodyLimits& limits = Options().limits;
+  const auto& program = std::get<exec::Program>(request.work);
   std::set<std::string> names;
-  Check(!request.files.empty() && request.files.size() <= limits.max_files,
+  Check(!program.files.empty() && program.files.size() <= limits.max_files,
         "as many files as are allowed");
-  for (const jail::InputFile& file : request.files) {
+  for (const jail::InputFile& file : program.files) {
     Check(names.insert(file.name).second, "no name is given twice", file.name);
     Check(!file.name.empty() && file.name.size() <= 255 && file.name != "." && file.name != "..",
           "names are sane", file.name);
@@ -35,14 +36,14 @@ void CheckRequest(const exec::Request& request) {
     Check(file.content.size() <= limits.max_file_size, "files are as large as allowed");
   }
   Check(request.input.size() <= limits.max_stdin_size, "the input is as large as allowed");
-  Check(request.language == "node" || !names.contains("package.json"),
+  Check(program.language == "node" || !names.contains("package.json"),
         "what the language keeps to itself is refused");
 }
 
 void Run(std::string_view text) {
   CheckAgainstBoost(text);
   auto body = http::ReadRunBody(text, Options().limits);
-  if (!body) return;
+  if (!body || body->mistyped) return;
   const auto checked = http::CheckRunBody(*std::move(body), Options());
   if (const auto* complaint = std::get_if<http::RunComplaint>(&checked)) {
     const http::Response response = http::RunValidationError(*complaint);

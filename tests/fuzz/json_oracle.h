@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 
 #include "fuzz/fuzz.h"
-#include "http/json_reader.h"
-#include "http/json_scan.h"
+#include "http/doors/go_json/reader.h"
+#include "http/doors/go_json/scan.h"
 
 namespace polybox::fuzz {
 

@@ -36,6 +36,22 @@ CASES = {
     "a cycle": (
         {"src/base/CMakeLists.txt": "polybox_library(base DEPENDS sys)",
          "src/base/text.cc": '#include "sys/mount.h"\n'}, "cycle: base -> sys -> base"),
+    "a part includes what its own line lists": (
+        {"src/sys/CMakeLists.txt": "polybox_library(sys DEPENDS base sys/raw)\npolybox_part(sys/raw DEPENDS base)",
+         "src/sys/raw/call.cc": '#include "sys/raw/call.h"\n#include "base/text.h"\n', "src/sys/raw/call.h": "",
+         "src/sys/use.cc": '#include "sys/raw/call.h"\n'}, None),
+    "a part may not include its library": (
+        {"src/sys/CMakeLists.txt": "polybox_library(sys DEPENDS base)\npolybox_part(sys/raw)",
+         "src/sys/raw/call.cc": '#include "sys/mount.h"\n'}, "includes sys/, which the line of sys/raw does not list"),
+    "a library may not include a part that it does not list": (
+        {"src/sys/CMakeLists.txt": "polybox_library(sys DEPENDS base)\npolybox_part(sys/raw)",
+         "src/sys/raw/call.h": "", "src/sys/use.cc": '#include "sys/raw/call.h"\n'}, "includes sys/raw/, which"),
+    "a part of another library is not listed with it": (
+        {"src/jail/CMakeLists.txt": "polybox_library(jail DEPENDS sys)\npolybox_part(jail/raw)", "src/jail/raw/call.h": "",
+         "src/jail/plan.cc": '#include "sys/mount.h"\n', "src/exec/CMakeLists.txt": "polybox_library(exec DEPENDS jail)",
+         "src/exec/use.cc": '#include "jail/raw/call.h"\n'}, "includes jail/raw/, which"),
+    "a part without a folder": (
+        {"src/sys/CMakeLists.txt": "polybox_library(sys DEPENDS base)\npolybox_part(sys/raw)"}, "there is no such folder"),
     "an include with spaces around the hash": (
         {"src/base/text.cc": '  #  include "sys/mount.h"\n'}, "includes sys/, which"),
 }

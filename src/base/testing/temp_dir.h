@@ -1,4 +1,4 @@
-// A directory for one test, gone when it ends.
+// A temporary directory for one test. The destructor removes it with its contents.
 #pragma once
 
 #include <cstdlib>
@@ -24,14 +24,14 @@ class TempDir {
 
   const std::string& path() const { return path_; }
 
-  /// Writes `path()/name`, making directories on the way, and returns its full path.
+  /// Writes `path()/name`, with the directories above it, and returns its full path.
   std::string Write(const std::string& name, const std::string& content) const {
     const std::filesystem::path file = std::filesystem::path(path_) / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << content;
     return file.string();
   }
-  /// The same for a program.
+  /// The same as Write(), for a file that can be executed.
   std::string WriteExecutable(const std::string& name, const std::string& content) const {
     std::string file = Write(name, content);
     std::filesystem::permissions(file, std::filesystem::perms(0755));

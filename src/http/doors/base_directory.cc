@@ -5,23 +5,22 @@
 #include <atomic>
 #include <dirent.h>
 #include <fcntl.h>
-#include <filesystem>
 #include <memory>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/files.h"
+#include "sys/open_below.h"
 #include "sys/own_mounts.h"
 
 namespace polybox::http {
 namespace {
 
-/// What is opened is never waited for (a FIFO), and never becomes our terminal.
+/// An open never waits (for a FIFO), and an opened terminal never becomes the server's controlling
+/// terminal.
 constexpr unsigned kSafely = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 Error Denied() {
@@ -34,7 +33,7 @@ Error NotFound() {
 
 Error ToError(int code) {
   switch (code) {
-    case EXDEV:  // it left the base on the way
+    case EXDEV:  // the path left the base directory
     case ELOOP:
       return Denied();
     case ENOENT:
@@ -46,7 +45,8 @@ Error ToError(int code) {
   }
 }
 
-/// The components without "." and with ".." taken back: what the path means where there is no link.
+/// Returns the components without "." and with ".." resolved: the meaning of the path where it has
+/// no links.
 Result<std::vector<std::string>> Components(std::string_view path) {
   if (path.find('\0') != std::string_view::npos) return Denied();
   std::vector<std::string> components;
@@ -65,7 +65,7 @@ Result<std::vector<std::string>> Components(std::string_view path) {
   return components;
 }
 
-/// The path for the kernel, which follows links before it takes back "..".
+/// Returns the path for the kernel, which follows links before it resolves "..".
 Result<std::string> Relative(std::string_view path) {
   POLYBOX_RETURN_IF_ERROR(Components(path));
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
@@ -85,27 +85,34 @@ struct CloseDirectory {
 
 Result<BaseDirectory> BaseDirectory::Open(const std::string& path) {
   std::string chosen = path;
+  std::optional<jail::ScratchHome> home;
   struct stat status{};
-  const bool missing = ::stat(path.c_str(), &status) != 0 && errno == ENOENT;
-  if (missing) {
-    std::error_code ignored;
-    chosen = (std::filesystem::temp_directory_path(ignored) / "polybox-base-XXXXXX").string();
-    if (::mkdtemp(chosen.data()) == nullptr) return Error::FromErrno("make a base directory");
+  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) {
+    auto made = jail::ScratchHome::MakeForBase();
+    if (!made.ok()) {
+      return std::move(made)
+          .error()
+          .In("make a base directory")
+          .WithFix(
+              "name one in which polybox may write with --base-dir, or another place for temporary "
+              "files with TMPDIR");
+    }
+    home.emplace(std::move(made).value());
+    chosen = home->base_path();
   }
   auto fd = OpenFile(chosen, O_PATH | O_DIRECTORY);
   if (!fd.ok()) return std::move(fd).error().In("open the base directory");
-  return BaseDirectory(std::move(chosen), std::move(fd).value(), missing);
+  return BaseDirectory(std::move(chosen), std::move(fd).value(), std::move(home));
 }
 
 BaseDirectory::~BaseDirectory() {
-  if (!private_ || !fd_.valid()) return;
-  if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);  // follows no link
+  // The ScratchHome removes the directory below the mount.
+  if (mounted_ && fd_.valid()) ::umount2(path_.c_str(), MNT_DETACH);
 }
 
+// The tmpfs is mounted over the directory, so fd_ is opened again to refer to the tmpfs.
 Status BaseDirectory::KeepWithin(const exec::SpaceLimits& limits) {
-  if (!private_) {
+  if (!home_) {
     POLYBOX_ASSIGN_OR_RETURN(const sys::FileSystemSize own, sys::OwnFileSystem(fd_.get()));
     const bool small =
         own.bytes <= limits.bytes && own.files <= static_cast<std::uint64_t>(limits.files);
@@ -116,6 +123,12 @@ Status BaseDirectory::KeepWithin(const exec::SpaceLimits& limits) {
   mounted_ = true;
   POLYBOX_ASSIGN_OR_RETURN(fd_, OpenFile(path_, O_PATH | O_DIRECTORY));
   return {};
+}
+
+void BaseDirectory::SetOwner(unsigned uid) {
+  // Files of this process already belong to `uid`, and chown() to a group that is not the process's
+  // own would fail.
+  if (uid != ::geteuid()) owner_ = uid;
 }
 
 Result<std::string> BaseDirectory::Read(std::string_view path, Bytes largest) const {
@@ -183,13 +196,12 @@ Result<bool> BaseDirectory::Exists(std::string_view path) const {
 
 Result<UniqueFd> BaseDirectory::OpenBeneath(const std::string& path, unsigned flags) const {
   open_how how{};
-  // O_PATH takes no other flag but these.
+  // O_PATH allows no other flags but these.
   how.flags = (flags & O_PATH) != 0 ? flags | O_CLOEXEC : flags | kSafely;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  // The kernel gives up with EAGAIN when something was renamed meanwhile.
+  // The kernel returns EAGAIN when a directory was renamed during the lookup.
   for (int attempt = 0; attempt < 10; ++attempt) {
-    UniqueFd file(
-        static_cast<int>(::syscall(SYS_openat2, fd_.get(), path.c_str(), &how, sizeof how)));
+    UniqueFd file(sys::OpenBelow(fd_.get(), path.c_str(), how));
     if (file.valid()) return file;
     if (errno != EAGAIN && errno != EINTR) break;
   }
@@ -222,7 +234,7 @@ BaseDirectory::Entry BaseDirectory::Describe(int directory, const std::string& f
   struct stat status{};
   ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
   if (S_ISLNK(status.st_mode)) {
-    // What it points to, unless that is outside.
+    // Describes the target of the link, unless the target is outside the base directory.
     const auto target = OpenBeneath(fmt::format("{}/{}", folder, name), O_PATH);
     if (target.ok()) ::fstat(target->get(), &status);
   }

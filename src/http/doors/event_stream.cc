@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
-#include "http/json_writer.h"
+#include "http/doors/go_json/writer.h"
 
 namespace polybox::http {
 namespace {
 
-/// How many bytes a character has that begins with this one; 1 for what begins none.
+/// Returns the length of the UTF-8 character that begins with this byte; 1 for a byte that begins
+/// no longer character.
 std::size_t AnnouncedLength(char first) {
   const auto byte = static_cast<unsigned char>(first);
   if (byte >= 0xf0 && byte <= 0xf4) return 4;
@@ -24,6 +25,20 @@ std::string_view StreamName(exec::Stream stream) {
   return stream == exec::Stream::kOut ? "stdout" : "stderr";
 }
 
+std::string_view StageName(exec::Stage stage) {
+  switch (stage) {
+    case exec::Stage::kQueued:
+      return "queued";
+    case exec::Stage::kInstalling:
+      return "installing";
+    case exec::Stage::kCompiling:
+      return "compiling";
+    case exec::Stage::kRunning:
+      return "running";
+  }
+  return "running";
+}
+
 }  // namespace
 
 std::size_t WholeCharacters(std::string_view text) {
@@ -35,6 +50,7 @@ std::size_t WholeCharacters(std::string_view text) {
   return text.size();
 }
 
+// Sends only whole characters: JSON is UTF-8, and a part of a character would become U+FFFD.
 void EventStream::Output(exec::StepKind step, exec::Stream stream, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   Channel& channel = ChannelOf(step, stream);
@@ -53,6 +69,15 @@ void EventStream::Output(exec::StepKind step, exec::Stream stream, std::string_v
   Send("truncated", std::move(json).Take());
 }
 
+void EventStream::Progress(exec::Stage stage) {
+  const std::lock_guard lock(mutex_);
+  if (stage == exec::Stage::kRunning && !waited_) return;
+  waited_ = true;
+  JsonWriter json;
+  json.BeginObject().Key("stage").String(StageName(stage)).EndObject();
+  Send("progress", std::move(json).Take());
+}
+
 void EventStream::Finish(std::string_view result) {
   const std::lock_guard lock(mutex_);
   for (const exec::StepKind step : {exec::StepKind::kCompile, exec::StepKind::kRun}) {
@@ -63,6 +88,7 @@ void EventStream::Finish(std::string_view result) {
   exchange_->End();
 }
 
+// Before the first event the refusal is a normal response with its own status.
 void EventStream::Refuse(Response response) {
   const std::lock_guard lock(mutex_);
   if (!begun_) return exchange_->Respond(std::move(response));

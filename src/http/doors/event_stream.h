@@ -1,5 +1,5 @@
-// The answer to POST /execute with `Accept: text/event-stream`: output as it comes, then the
-// result.
+// The answer to POST /execute with `Accept: text/event-stream`: first output as it arrives, then
+// the result.
 #pragma once
 
 #include <array>
@@ -13,22 +13,27 @@
 
 namespace polybox::http {
 
-/// Any thread. The answer begins with the first output or with the result, so that a refusal that
-/// comes before either still has its own status.
+/// Any thread may call these functions. The answer starts with the first event, so an earlier
+/// refusal still has its own status.
 class EventStream {
  public:
-  /// `limit`: how much of each stream is passed on; the client hears when it is reached.
+  /// `limit` is how many bytes of each stream are sent. The client gets an event when a stream
+  /// reaches the limit.
   EventStream(std::shared_ptr<Exchange> exchange, std::size_t limit)
       : exchange_(std::move(exchange)), limit_(limit) {}
 
+  /// Sends what the request waits for. The stage "running" is sent only if another stage was sent
+  /// before.
+  void Progress(exec::Stage stage);
   void Output(exec::StepKind step, exec::Stream stream, std::string_view bytes);
-  /// `result` is JSON on one line.
+  /// Sends the output that is left, then the result. `result` is JSON on one line.
   void Finish(std::string_view result);
+  /// Sends a refusal: as a normal answer, or as an event if the stream has begun.
   void Refuse(Response response);
 
  private:
   struct Channel {
-    /// The start of a character whose rest has not come yet.
+    /// The first bytes of a character whose other bytes have not arrived.
     std::string pending;
     std::size_t sent = 0;
     bool cut = false;
@@ -40,14 +45,17 @@ class EventStream {
   void SendData(exec::StepKind step, exec::Stream stream, std::string_view text);
   void Flush(exec::StepKind step, exec::Stream stream);
 
+  // Guards all members below; held during each call of the exchange, so events never mix.
   std::mutex mutex_;
   std::shared_ptr<Exchange> exchange_;
   std::size_t limit_;
   bool begun_ = false;
+  /// Whether a "progress" event has been sent.
+  bool waited_ = false;
   std::array<Channel, 4> channels_;
 };
 
-/// How much of `text` is whole characters: less than all when it ends in the start of one.
+/// Returns the number of bytes of `text` without an incomplete character at its end.
 std::size_t WholeCharacters(std::string_view text);
 
 }  // namespace polybox::http

@@ -6,11 +6,14 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "http/doors/door_table.h"
 #include "http/doors/event_stream.h"
 #include "http/doors/execute_body.h"
 #include "http/doors/execute_request.h"
 #include "http/doors/execute_result.h"
-#include "http/json_writer.h"
+#include "http/doors/go_json/writer.h"
+#include "http/doors/limit_schemas.h"
+#include "http/run_note.h"
 
 namespace polybox::http {
 namespace {
@@ -27,13 +30,13 @@ std::string_view StatusName(HealthStatus status) {
   return "unhealthy";
 }
 
-/// How long the sandbox router will wait for our answer, if it says so.
+/// Returns how long the sandbox router waits for this answer, if the request says so.
 std::optional<Duration> Patience(const Request& request) {
   const std::string_view text = request.Header("X-Sandbox-Timeout");
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   const bool number = error == std::errc() && end == text.data() + text.size();
-  // A day: more is no hint.
+  // A day. A larger value is ignored.
   if (!number || !std::isfinite(seconds) || seconds <= 0 || seconds > 86400) return std::nullopt;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
@@ -42,14 +45,14 @@ bool WantsEvents(const Request& request) {
   return request.Header("Accept").find("text/event-stream") != std::string_view::npos;
 }
 
-/// What FastAPI says about a member of the wrong type.
+/// Returns FastAPI's answer to a member of the wrong type.
 Response MistypedCommand(const std::string& input) {
   JsonWriter json;
   json.BeginObject().Key("detail").BeginArray().BeginObject();
   json.Key("type").String("string_type");
   json.Key("loc").BeginArray().String("body").String("command").EndArray();
   json.Key("msg").String("Input should be a valid string");
-  // It is JSON already; a long one is of no use to anybody.
+  // `input` is already JSON. A long value is left out, because it would not help anybody.
   if (input.size() <= 1000) json.Key("input").Raw(ToUtf8(input));
   json.EndObject().EndArray().EndObject();
   Response response;
@@ -69,21 +72,35 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
   Door Make() {
     auto self = shared_from_this();
     const Handler health = [self](const auto& exchange) { exchange->Respond(self->ShowHealth()); };
+    const Handler list = [self](const auto& exchange) {
+      Response response;
+      response.body = self->options_.language_list;
+      exchange->Respond(std::move(response));
+    };
     Door door;
     door.name = "execute";
     door.routes = {
         {"POST", "/execute", [self](const auto& exchange) { self->Execute(exchange); },
          options_.largest_body},
-        {"GET", "/health", health, 0},
-        {"HEAD", "/health", health, 0},
+        {"GET", "/languages", list, 0},
+        {"HEAD", "/languages", list, 0},
     };
-    door.refuse = [](Fault fault, const Request&) { return ExecuteFault(fault); };
+    for (const char* method : {"GET", "HEAD"}) {
+      // No page of another site may read this, because it lists languages and their versions.
+      door.routes.push_back({.method = method,
+                             .path = "/health",
+                             .handler = health,
+                             .access = Access::kProbes,
+                             .log_level = log::Level::kDebug});
+    }
+    door.refuse = ExecuteFault;
     door.facts = {{"mode", QuoteJson(options_.mode)},
                   {"languages", IdsAsJson(options_.languages)},
                   {"default_timeout", JsonSeconds(options_.default_timeout)},
                   {"largest_timeout", JsonSeconds(options_.largest_timeout)},
                   {"largest_body", std::to_string(options_.largest_body)},
                   {"most_items", std::to_string(kMostItems)}};
+    door.facts.merge(LimitFacts());
     return door;
   }
 
@@ -91,14 +108,21 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
   void Execute(const std::shared_ptr<Exchange>& exchange) const {
     auto body = ReadExecuteBody(exchange->request().body);
     if (!body.ok()) return exchange->Respond(ExecuteError(400, body.error().message()));
+    if (!body->complaint.empty()) {
+      return exchange->Respond(ExecuteError(400, body->complaint, body->warnings));
+    }
     if (commands_ && (body->command || !body->mistyped_command.empty())) {
       return Command(exchange, *body);
     }
     if (!body->code || body->code->empty()) {
-      return exchange->Respond(ExecuteError(400, "code is required"));
+      return exchange->Respond(ExecuteError(400, "code is required", body->warnings));
     }
+    const std::vector<std::string> warnings = body->warnings;
     auto order = OrderFor(std::move(body).value(), options_);
-    if (!order.ok()) return exchange->Respond(ExecuteError(400, order.error().message()));
+    if (!order.ok()) {
+      return exchange->Respond(ExecuteError(400, order.error().message(), warnings));
+    }
+    order->warnings = warnings;
     order->request.client = exchange->request().client;
     order->request.patience = Patience(exchange->request());
     if (WantsEvents(exchange->request())) {
@@ -108,33 +132,44 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
     }
   }
 
+  /// Passes a body with `command` to the Kubernetes runtime API.
   void Command(const std::shared_ptr<Exchange>& exchange, const ExecuteBody& body) const {
     if (body.code) {
-      return exchange->Respond(ExecuteError(400, "code and command exclude each other"));
+      return exchange->Respond(
+          ExecuteError(400, "code and command exclude each other", body.warnings));
     }
     if (!body.command) return exchange->Respond(MistypedCommand(body.mistyped_command));
-    CommandCall call{*body.command, std::nullopt};
+    CommandCall call{*body.command, std::nullopt, body.warnings};
     if (body.timeout_seconds > 0) call.timeout = TimeoutFor(body.timeout_seconds, options_);
     commands_(exchange, call);
   }
 
+  /// Returns the context with the language that the program actually ran as.
+  static ResultContext For(const ResultContext& asked, const exec::Report& report) {
+    ResultContext context = asked;
+    if (!report.fallback_language.empty()) context.language = report.fallback_language;
+    return context;
+  }
+
   void Answer(const std::shared_ptr<Exchange>& exchange, ExecuteOrder order) const {
-    const ResultContext context{order.language->id, order.timeout};
+    const ResultContext context{order.language->id, order.timeout, std::move(order.warnings)};
     const std::int64_t capacity = options_.capacity;
     Submit(exchange, std::move(order.request),
            [exchange, context, capacity](const exec::Answer& answer) {
              const auto* report = std::get_if<exec::Report>(&answer);
              if (report == nullptr) {
-               return exchange->Respond(ExecuteRefusal(std::get<exec::Refusal>(answer), capacity));
+               return exchange->Respond(
+                   ExecuteRefusal(std::get<exec::Refusal>(answer), capacity, context.warnings));
              }
              Response response;
-             response.body = ExecuteResult(*report, context) + "\n";
+             response.body = ExecuteResult(*report, For(context, *report)) + "\n";
              exchange->Respond(std::move(response));
            });
   }
 
+  /// Sends output as events while the program runs.
   void Stream(const std::shared_ptr<Exchange>& exchange, ExecuteOrder order) const {
-    const ResultContext context{order.language->id, order.timeout};
+    const ResultContext context{order.language->id, order.timeout, std::move(order.warnings)};
     const std::int64_t capacity = options_.capacity;
     const Bytes limit = order.request.run.output.value_or(order.language->run_limits.output);
     const auto stream = std::make_shared<EventStream>(exchange, limit.count());
@@ -142,19 +177,30 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
                                        std::string_view bytes) {
       stream->Output(step, which, bytes);
     };
+    order.request.on_stage = [stream](exec::Stage stage) { stream->Progress(stage); };
     Submit(exchange, std::move(order.request),
            [stream, context, capacity](const exec::Answer& answer) {
              const auto* report = std::get_if<exec::Report>(&answer);
              if (report == nullptr) {
-               return stream->Refuse(ExecuteRefusal(std::get<exec::Refusal>(answer), capacity));
+               return stream->Refuse(
+                   ExecuteRefusal(std::get<exec::Refusal>(answer), capacity, context.warnings));
              }
-             stream->Finish(ExecuteResult(*report, context));
+             stream->Finish(ExecuteResult(*report, For(context, *report)));
            });
   }
 
+  /// Submits the request. The callback holds the exchange, so the exchange lives until the engine's
+  /// answer. The request is cancelled when the client goes away.
   void Submit(const std::shared_ptr<Exchange>& exchange, exec::Request request,
               exec::Executor::Done done) const {
-    const auto ticket = executor_.Submit(std::move(request), std::move(done));
+    std::string language = exec::LanguageOf(request);
+    exchange->Note({language, ""});
+    const auto ticket = executor_.Submit(
+        std::move(request),
+        [exchange, language = std::move(language), done = std::move(done)](exec::Answer answer) {
+          exchange->Note(NoteOf(language, answer));
+          done(std::move(answer));
+        });
     exchange->OnDisconnect([ticket] { ticket->Cancel(); });
   }
 
@@ -189,15 +235,53 @@ class ExecuteDoor : public std::enable_shared_from_this<ExecuteDoor> {
   }
 
   exec::Executor& executor_;
+  /// Not changed after construction, so handlers on any thread may read it.
   const ExecuteOptions options_;
   const CommandHandler commands_;
   const std::chrono::steady_clock::time_point started_;
 };
+
+Health HealthOf(const Readiness& readiness) {
+  const Condition condition = readiness.Look();
+  Health health;
+  if (!condition.remarks.empty()) health.status = HealthStatus::kDegraded;
+  if (!condition.obstacles.empty()) health.status = HealthStatus::kUnhealthy;
+  health.reasons = condition.obstacles;
+  health.reasons.insert(health.reasons.end(), condition.remarks.begin(), condition.remarks.end());
+  return health;
+}
+
+exec::Lane LaneFor(const DoorSettings& settings) {
+  exec::Lane lane = settings.usual_lane;
+  lane.name = "execute";
+  return lane;
+}
+
+ExecuteOptions OptionsFor(const DoorParts& parts) {
+  ExecuteOptions options;
+  options.languages = parts.languages.available;
+  options.language_list = parts.languages.list;
+  options.why_not = parts.languages.why_not;
+  options.mode = parts.languages.mode;
+  options.language = parts.languages.language;
+  options.lane = LaneNumber(kExecuteDoor);
+  options.capacity = LaneFor(parts.settings).concurrency;
+  options.output_directory = parts.settings.output_directory;
+  options.largest_timeout = parts.settings.largest_timeout;
+  options.isolation = parts.isolation;
+  options.health = [readiness = parts.readiness] { return HealthOf(*readiness); };
+  return options;
+}
 
 }  // namespace
 
 Door MakeExecuteDoor(exec::Executor& executor, ExecuteOptions options, CommandHandler commands) {
   return std::make_shared<ExecuteDoor>(executor, std::move(options), std::move(commands))->Make();
 }
+
+constinit const DoorRow kExecuteDoor = {
+    .name = "execute", .lane = LaneFor, .make = [](const DoorParts& parts) -> Result<Door> {
+      return MakeExecuteDoor(parts.executor, OptionsFor(parts), CommandsOf(parts));
+    }};
 
 }  // namespace polybox::http

@@ -1,9 +1,12 @@
 #include "http/doors/execute_body.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
-#include "http/json_reader.h"
-#include "http/json_scan.h"
+#include "http/doors/go_json/reader.h"
+#include "http/doors/go_json/scan.h"
+#include "http/doors/unknown_members.h"
 
 namespace polybox::http {
 namespace {
@@ -12,39 +15,45 @@ class BodyReader {
  public:
   explicit BodyReader(std::string_view value) : json_(value, "main.executeRequest") {}
 
-  Result<ExecuteBody> Read() {
+  ExecuteBody Read() {
     json_.Object({"", ""}, [this](const std::string& key) { Member(key); });
-    if (!json_.complaint().empty()) return Invalid(json_.complaint());
-    if (!too_many_.empty()) {
-      return Invalid(fmt::format("too many {} (max: {})", too_many_, kMostItems));
+    if (!json_.complaint().empty()) {
+      body_.complaint = Invalid(json_.complaint());
+    } else if (!too_many_.empty()) {
+      body_.complaint = Invalid(fmt::format("too many {} (max: {})", too_many_, kMostItems));
     }
+    body_.warnings = unknown_.Warnings();
     return std::move(body_);
   }
 
-  static Error Invalid(std::string_view text) {
-    return {ErrorKind::kInvalid, fmt::format("invalid request: {}", text)};
+  static std::string Invalid(std::string_view text) {
+    return fmt::format("invalid request: {}", text);
   }
 
  private:
+  struct MemberRow {
+    std::string_view name;
+    void (*read)(BodyReader&);
+  };
+
+  static const std::array<MemberRow, 10> kMembers;
+
   void Member(const std::string& key) {
-    if (KeyIs(key, "code")) {
-      std::string code;
-      if (json_.String({"code", "string"}, code)) body_.code = std::move(code);
+    for (const MemberRow& member : kMembers) {
+      if (KeyIs(key, member.name)) return member.read(*this);
     }
-    if (KeyIs(key, "command")) Command();
-    if (KeyIs(key, "timeout_seconds")) {
-      json_.Integer({"timeout_seconds", "int"}, body_.timeout_seconds);
-    }
-    if (KeyIs(key, "requirements")) List("requirements", body_.requirements);
-    if (KeyIs(key, "files")) Map("files", body_.files);
-    if (KeyIs(key, "language")) json_.String({"language", "string"}, body_.language);
-    if (KeyIs(key, "stdin")) json_.String({"stdin", "string"}, body_.input);
-    if (KeyIs(key, "args")) List("args", body_.args);
-    if (KeyIs(key, "env")) Map("env", body_.env);
-    if (KeyIs(key, "limits")) Limits();
+    std::vector<std::string_view> known;
+    for (const MemberRow& member : kMembers) known.push_back(member.name);
+    unknown_.Add("", key, known);
   }
 
-  /// Its wrong type is not a wrong type of ours: the runtime API has its own answer to that.
+  void Code() {
+    std::string code;
+    if (json_.String({"code", "string"}, code)) body_.code = std::move(code);
+  }
+
+  /// A wrong type of this member is no complaint here, because the runtime API has its own answer
+  /// for it.
   void Command() {
     if (json_.Peek() == JsonKind::kString) {
       std::string command;
@@ -91,14 +100,30 @@ class BodyReader {
   JsonReader json_;
   ExecuteBody body_;
   std::string too_many_;
+  UnknownMembers unknown_;
 };
+
+using Reads = BodyReader;
+constexpr std::array<BodyReader::MemberRow, 10> BodyReader::kMembers = {{
+    {"code", [](Reads& r) { r.Code(); }},
+    {"command", [](Reads& r) { r.Command(); }},
+    {"timeout_seconds",
+     [](Reads& r) { r.json_.Integer({"timeout_seconds", "int"}, r.body_.timeout_seconds); }},
+    {"requirements", [](Reads& r) { r.List("requirements", r.body_.requirements); }},
+    {"files", [](Reads& r) { r.Map("files", r.body_.files); }},
+    {"language", [](Reads& r) { r.json_.String({"language", "string"}, r.body_.language); }},
+    {"stdin", [](Reads& r) { r.json_.String({"stdin", "string"}, r.body_.input); }},
+    {"args", [](Reads& r) { r.List("args", r.body_.args); }},
+    {"env", [](Reads& r) { r.Map("env", r.body_.env); }},
+    {"limits", [](Reads& r) { r.Limits(); }},
+}};
 
 }  // namespace
 
 Result<ExecuteBody> ReadExecuteBody(std::string_view text) {
   const auto value = FirstJsonValue(text);
   if (const auto* error = std::get_if<JsonSyntaxError>(&value)) {
-    return BodyReader::Invalid(error->text);
+    return Error(ErrorKind::kInvalid, BodyReader::Invalid(error->text));
   }
   return BodyReader(std::get<std::string_view>(value)).Read();
 }

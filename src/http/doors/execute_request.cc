@@ -1,26 +1,22 @@
 #include "http/doors/execute_request.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "exec/words.h"
 #include "http/base64.h"
-#include "http/json_reader.h"
+#include "http/doors/go_json/reader.h"
+#include "limits/table.h"
 
 namespace polybox::http {
 namespace {
 
 constexpr std::size_t kLongestComponent = 255;
 constexpr std::size_t kLongestPath = 4096;
-/// Of one argument or variable: the kernel takes 128 KiB with the zero at its end.
-constexpr std::size_t kLongestWord = (128U << 10U) - 1;
-/// Of all of them: they go to the guest in one message.
-constexpr std::size_t kMostWordBytes = 128 * 1024;
-constexpr std::string_view kOutputVariable = "OUTPUT_DIR";
 
 Error Invalid(std::string message) {
   return {ErrorKind::kInvalid, std::move(message)};
@@ -39,8 +35,8 @@ bool IsFileOf(const LanguageFacts& language, std::string_view name) {
       language.extensions, [&](const std::string& extension) { return name.ends_with(extension); });
 }
 
-/// A language that lives in the same mode (the same programs) and whose files the request brings:
-/// TypeScript where JavaScript is the default.
+/// Returns a language of the same mode (with the same programs) whose files the request brings,
+/// such as TypeScript where JavaScript is the default. Null if there is none.
 const LanguageFacts* CompanionFor(const ExecuteBody& body, const LanguageFacts& language,
                                   const ExecuteOptions& options) {
   for (const LanguageFacts& other : options.languages) {
@@ -70,7 +66,7 @@ Result<const LanguageFacts*> ChooseLanguage(const ExecuteBody& body,
   return companion == nullptr ? language : companion;
 }
 
-/// Whether one is a directory on the way to the other.
+/// Returns whether `a` would have to be a directory of the path `b`.
 bool InTheWay(std::string_view a, std::string_view b) {
   return b.size() > a.size() && b.starts_with(a) && b[a.size()] == '/';
 }
@@ -80,7 +76,7 @@ class Files {
   Files(const LanguageFacts& language, const ExecuteOptions& options)
       : entry_(language.entry_file), output_(options.output_directory) {}
 
-  /// The code first; a file of its name gives way to it.
+  /// Returns the files with the code first. The code replaces a file with the name of the entry.
   Result<std::vector<jail::InputFile>> Arrange(std::string code,
                                                std::map<std::string, std::string>& files) {
     arranged_.push_back({entry_, std::move(code), 0644});
@@ -105,12 +101,13 @@ class Files {
     return {};
   }
 
-  /// No name twice, and no file where another needs a directory.
+  /// Checks that no name occurs twice and that no file is where another file needs a directory.
   Status CheckTree() const {
     std::vector<std::string_view> names;
     for (const jail::InputFile& file : arranged_) names.emplace_back(file.name);
     std::ranges::sort(names, [](std::string_view a, std::string_view b) {
-      // '/' before all else, so that what is below a name follows it directly.
+      // '/' sorts before all other characters, so the names below a directory directly follow its
+      // name.
       return std::ranges::lexicographical_compare(a, b, {}, Rank, Rank);
     });
     for (std::size_t i = 1; i < names.size(); ++i) {
@@ -132,104 +129,37 @@ class Files {
   std::vector<jail::InputFile> arranged_;
 };
 
-Status CheckArgs(const std::vector<std::string>& args, std::size_t& bytes) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    if (HasZero(args[i])) return Invalid(fmt::format("invalid args[{}]: it holds a zero byte", i));
-    if (args[i].size() > kLongestWord) {
-      return Invalid(fmt::format("invalid args[{}]: longer than {} bytes", i, kLongestWord));
-    }
-    bytes += args[i].size() + 1;
+/// Returns the largest value of a limit in a request. The times of a step are bounded by the
+/// server, other limits by the language file.
+std::int64_t LargestOf(const limits::Limit& limit, const LanguageFacts& language,
+                       const ExecuteOptions& options) {
+  if (limit.unit() != limits::Unit::kTime) return limits::NumberOf(limit, language.run_limits);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(options.largest_timeout).count();
+}
+
+Status UnknownLimit(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const limits::Limit& limit : limits::kLimits) {
+    if (limit.Changes()) known.push_back(limit.listed.name);
   }
-  return {};
+  return Invalid(fmt::format("unknown limit {} (known: {}){}", Quoted(name), fmt::join(known, ", "),
+                             DidYouMean(name, known)));
 }
 
-bool IsVariableName(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && letter(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
-Status CheckEnv(const std::map<std::string, std::string>& env, std::size_t& bytes) {
-  for (const auto& [name, value] : env) {
-    if (!IsVariableName(name)) {
-      return Invalid(fmt::format(
-          "invalid env name {}: letters, digits and _ are allowed, no digit first", Quoted(name)));
-    }
-    if (name == kOutputVariable) {
-      return Invalid(fmt::format("invalid env name {}: the server sets it", Quoted(name)));
-    }
-    if (HasZero(value)) {
-      return Invalid(fmt::format("invalid env value of {}: it holds a zero byte", name));
-    }
-    if (name.size() + 1 + value.size() > kLongestWord) {
-      return Invalid(fmt::format("invalid env value of {}: longer than {} bytes", name,
-                                 kLongestWord - name.size() - 1));
-    }
-    bytes += name.size() + value.size() + 2;
-  }
-  return {};
-}
-
-/// What a request may lower, and never raise above what the language's file allows.
-struct LimitRow {
-  std::string_view name;
-  std::int64_t (*largest)(const languages::Limits&, const ExecuteOptions&);
-  void (*set)(exec::Overrides&, std::int64_t);
-};
-
-std::int64_t Milliseconds(Duration time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-}
-
-std::int64_t Count(Bytes bytes) {
-  return static_cast<std::int64_t>(bytes.count());
-}
-
-Bytes ToBytes(std::int64_t count) {
-  return Bytes(static_cast<std::uint64_t>(count));
-}
-
-using AllLimits = languages::Limits;
-constexpr std::array<LimitRow, 6> kLimits = {{
-    {"wall_time_ms",
-     [](const AllLimits&, const ExecuteOptions& o) { return Milliseconds(o.largest_timeout); },
-     [](exec::Overrides& run, std::int64_t value) {
-       run.wall_time = std::min<Duration>(*run.wall_time, std::chrono::milliseconds(value));
-     }},
-    {"cpu_time_ms",
-     [](const AllLimits&, const ExecuteOptions& o) { return Milliseconds(o.largest_timeout); },
-     [](exec::Overrides& run, std::int64_t value) {
-       run.cpu_time = std::min<Duration>(*run.cpu_time, std::chrono::milliseconds(value));
-     }},
-    {"memory_bytes", [](const AllLimits& l, const ExecuteOptions&) { return Count(l.memory); },
-     [](exec::Overrides& run, std::int64_t value) { run.memory = ToBytes(value); }},
-    {"processes", [](const AllLimits& l, const ExecuteOptions&) { return l.processes; },
-     [](exec::Overrides& run, std::int64_t value) { run.processes = value; }},
-    {"disk_bytes", [](const AllLimits& l, const ExecuteOptions&) { return Count(l.disk); },
-     [](exec::Overrides& run, std::int64_t value) { run.disk = ToBytes(value); }},
-    {"output_bytes", [](const AllLimits& l, const ExecuteOptions&) { return Count(l.output); },
-     [](exec::Overrides& run, std::int64_t value) { run.output = ToBytes(value); }},
-}};
-
+/// Applies the limits of a request, which may lower limits but never raise them.
 Status ApplyLimits(const std::map<std::string, std::int64_t>& limits, const LanguageFacts& language,
                    const ExecuteOptions& options, exec::Overrides& run) {
   for (const auto& [name, value] : limits) {
-    const auto* row =
-        std::ranges::find_if(kLimits, [&](const LimitRow& r) { return KeyIs(name, r.name); });
-    if (row == kLimits.end()) {
-      std::vector<std::string_view> known;
-      for (const LimitRow& limit : kLimits) known.push_back(limit.name);
-      return Invalid(fmt::format("unknown limit {} (known: {}){}", Quoted(name),
-                                 fmt::join(known, ", "), DidYouMean(name, known)));
-    }
-    const std::int64_t largest = row->largest(language.run_limits, options);
+    const auto* limit = std::ranges::find_if(limits::kLimits, [&](const limits::Limit& row) {
+      return row.Changes() && KeyIs(name, row.listed.name);
+    });
+    if (limit == limits::kLimits.end()) return UnknownLimit(name);
+    const std::int64_t largest = LargestOf(*limit, language, options);
     if (value < 1 || value > largest) {
-      return Invalid(fmt::format("limits.{} is {}: from 1 to {} is allowed for {}", row->name,
-                                 value, largest, language.name));
+      return Invalid(fmt::format("limits.{} is {}: from 1 to {} is allowed for {}",
+                                 limit->listed.name, value, largest, language.name));
     }
-    row->set(run, value);
+    limits::Lower(*limit, value, run);
   }
   return {};
 }
@@ -274,26 +204,28 @@ Result<ExecuteOrder> OrderFor(ExecuteBody body, const ExecuteOptions& options) {
   POLYBOX_ASSIGN_OR_RETURN(order.language, ChooseLanguage(body, options));
   exec::Request& request = order.request;
   request.lane = options.lane;
-  request.language = order.language->id;
+  exec::Program program;
+  program.language = order.language->id;
   POLYBOX_ASSIGN_OR_RETURN(
-      request.files, Files(*order.language, options).Arrange(*std::move(body.code), body.files));
-  std::size_t bytes = 0;
-  POLYBOX_RETURN_IF_ERROR(CheckArgs(body.args, bytes));
-  POLYBOX_RETURN_IF_ERROR(CheckEnv(body.env, bytes));
-  if (bytes > kMostWordBytes) {
-    return Invalid(
-        fmt::format("args and env are {} bytes together: {} are allowed", bytes, kMostWordBytes));
-  }
+      program.files, Files(*order.language, options).Arrange(*std::move(body.code), body.files));
+  POLYBOX_RETURN_IF_ERROR(exec::CheckWords(body.args, body.env));
   const Duration timeout = TimeoutFor(body.timeout_seconds, options);
   request.run.wall_time = request.run.cpu_time = timeout;
-  request.install_time = timeout;
+  program.install_time = timeout;
+  program.install_time_name = "timeout_seconds";
   POLYBOX_RETURN_IF_ERROR(ApplyLimits(body.limits, *order.language, options, request.run));
   order.timeout = *request.run.wall_time;
-  request.args = std::move(body.args);
-  request.env = std::move(body.env);
+  const bool lowered =
+      request.run.memory && *request.run.memory < order.language->run_limits.memory;
+  request.run_memory_from = lowered ? "limits.memory_bytes" : "the setting run-memory";
+  program.may_fall_back = true;
+  program.compile_memory_from = "the setting compile-memory";
+  program.args = std::move(body.args);
+  program.env = std::move(body.env);
+  program.requirements = std::move(body.requirements);
+  program.output_directory = options.output_directory;
   request.input = std::move(body.input);
-  request.requirements = std::move(body.requirements);
-  request.output_directory = options.output_directory;
+  request.work = std::move(program);
   return order;
 }
 

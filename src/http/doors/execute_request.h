@@ -1,5 +1,5 @@
-// From a body of POST /execute to a request of the engine. An error is for the client: a 400 with
-// its message.
+// Turns a body of POST /execute into a request of the engine. The text of an error is for the
+// client, as the message of a 400.
 #pragma once
 
 #include <string_view>
@@ -14,17 +14,22 @@ namespace polybox::http {
 struct ExecuteOrder {
   exec::Request request;
   const LanguageFacts* language = nullptr;
-  /// Of the run step, after all rules.
+  /// The timeout of the run step after all rules.
   Duration timeout{};
+  /// Warnings about the request, for the answer.
+  std::vector<std::string> warnings = {};
 };
 
-/// `body.code` is there. The language points into `options`.
+/// Checks the body and makes the request. `body.code` must be present. The returned `language`
+/// points into `options`.
 Result<ExecuteOrder> OrderFor(ExecuteBody body, const ExecuteOptions& options);
 
-/// `seconds` as the old contract reads it (0 and less is the default), cut to what is allowed.
+/// Returns the timeout for `seconds` as in the old contract, where 0 or less means the default. The
+/// result is at most the largest allowed timeout.
 Duration TimeoutFor(std::int64_t seconds, const ExecuteOptions& options);
 
-/// A file's name in the working directory, in its shortest form; nothing that could lead out of it.
+/// Returns a file name in its shortest form, relative to the working directory. A name that leads
+/// out of it is an error.
 Result<std::string> CheckedFileName(std::string_view name);
 
 }  // namespace polybox::http

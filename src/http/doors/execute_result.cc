@@ -6,8 +6,9 @@
 
 #include "base/printable.h"
 #include "http/base64.h"
+#include "http/doors/go_json/writer.h"
 #include "http/doors/retry_after.h"
-#include "http/json_writer.h"
+#include "http/sites.h"
 #include "jail/grade.h"
 #include "jail/outcome.h"
 
@@ -16,11 +17,12 @@ namespace {
 
 using jail::End;
 
+/// Returns whole milliseconds, rounded down.
 std::int64_t Milliseconds(Duration time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-/// What the contract's own members say.
+/// The members of the old contract.
 struct Head {
   bool success = false;
   std::string out = {};
@@ -29,7 +31,7 @@ struct Head {
   Duration run_time{};
 };
 
-/// Why a step did not end by itself; "" when it did.
+/// Returns why a step was ended; "" when it ended by itself.
 std::string WhyEnded(const jail::Outcome& outcome, const ResultContext& context, bool compiling) {
   switch (outcome.end) {
     case End::kTimedOut:
@@ -38,6 +40,8 @@ std::string WhyEnded(const jail::Outcome& outcome, const ResultContext& context,
                                      JsonSeconds(context.timeout));
     case End::kCpuLimit:
       return "execution used up its processor time";
+    case End::kProcessLimit:
+      return "execution had too many processes";
     case End::kCancelled:
       return "execution was cancelled";
     case End::kSetupFailed:
@@ -47,12 +51,14 @@ std::string WhyEnded(const jail::Outcome& outcome, const ResultContext& context,
   }
 }
 
-/// The step that the result is about: the run, or the compiler that failed.
+/// Returns the step that the result describes: the run, or the compiler that failed.
 const exec::StepReport* Decisive(const exec::Report& report) {
   if (report.run) return &*report.run;
   return report.compile ? &*report.compile : nullptr;
 }
 
+/// Returns the old contract's members for a report. The exit code is -1 when the step did not exit
+/// by itself.
 Head HeadOf(const exec::Report& report, const ResultContext& context) {
   if (report.install_failure) {
     return {.err = "package installation failed: " + *report.install_failure};
@@ -70,6 +76,7 @@ Head HeadOf(const exec::Report& report, const ResultContext& context) {
   return head;
 }
 
+/// Writes the output files sorted by path, with contents in base64.
 void WriteProducedFiles(JsonWriter& json, const exec::Report& report) {
   if (report.artifacts.empty()) return;
   std::vector<const exec::Artifact*> files;
@@ -82,6 +89,7 @@ void WriteProducedFiles(JsonWriter& json, const exec::Report& report) {
   json.EndObject();
 }
 
+/// Writes the members that clients of the old contract read, in its order.
 void WriteHead(JsonWriter& json, const Head& head) {
   json.Key("status").String(head.success ? "success" : "error");
   json.Key("stdout").String(head.out).Key("stderr").String(head.err);
@@ -89,7 +97,7 @@ void WriteHead(JsonWriter& json, const Head& head) {
   json.Key("execution_time_ms").Integer(Milliseconds(head.run_time));
 }
 
-/// How the decisive step ended and what it used.
+/// Writes how the decisive step ended and what it used.
 void WriteOutcome(JsonWriter& json, const exec::StepReport* step) {
   static const exec::StepReport kNothingRan;
   const exec::StepReport& shown = step == nullptr ? kNothingRan : *step;
@@ -119,6 +127,29 @@ void WriteOutcome(JsonWriter& json, const exec::StepReport* step) {
   }
 }
 
+/// Writes a list of texts. An empty list is left out, because clients of the old contract know
+/// answers without it.
+void WriteNames(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  json.Key(key).BeginArray();
+  for (const std::string& name : names) json.String(name);
+  json.EndArray();
+}
+
+/// Returns the lowered limits of both steps. A sentence that applies to both appears once.
+std::vector<std::string> LoweredLimits(const exec::Report& report) {
+  std::vector<std::string> lowered;
+  for (const auto* step : {&report.compile, &report.run}) {
+    if (!*step) continue;
+    for (const std::string& sentence : (*step)->outcome.limits_lowered) {
+      if (std::ranges::count(lowered, sentence) == 0) lowered.push_back(sentence);
+    }
+  }
+  return lowered;
+}
+
+/// Writes what the server did for the request: how long each part took, and under which conditions
+/// the program ran.
 void WriteService(JsonWriter& json, const exec::Report& report, const ResultContext& context) {
   json.Key("queue_ms").Integer(Milliseconds(report.queued));
   json.Key("install_time_ms").Integer(Milliseconds(report.install));
@@ -127,16 +158,11 @@ void WriteService(JsonWriter& json, const exec::Report& report, const ResultCont
   json.Key("isolation").String(jail::GradeName(report.isolation));
   if (!context.language.empty()) json.Key("language").String(context.language);
   json.Key("timeout_seconds").Raw(JsonSeconds(context.timeout));
+  WriteNames(json, "isolation_notes", report.isolation_notes);
+  WriteNames(json, "limits_lowered", LoweredLimits(report));
 }
 
-void WriteNames(JsonWriter& json, std::string_view key, const std::vector<std::string>& names) {
-  if (names.empty()) return;
-  json.Key(key).BeginArray();
-  for (const std::string& name : names) json.String(name);
-  json.EndArray();
-}
-
-/// What else there is to know, when there is.
+/// Writes the optional remarks.
 void WriteRemarks(JsonWriter& json, const exec::Report& report) {
   if (report.run && report.compile) {
     const std::string said = report.compile->out + report.compile->err;
@@ -146,7 +172,7 @@ void WriteRemarks(JsonWriter& json, const exec::Report& report) {
   WriteNames(json, "files_left_out", report.artifacts_left_out);
 }
 
-/// As Python reads text: every line end becomes LF.
+/// Returns the text with every line end replaced by LF, as Python reads text.
 std::string WithUniversalNewlines(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -161,9 +187,11 @@ std::string WithUniversalNewlines(std::string_view text) {
   return out;
 }
 
+/// Clients recognise a failed command by this text at the beginning of `stderr`.
 constexpr std::string_view kCommandFailed = "Failed to execute command: ";
 
-/// Why the runtime API calls a command failed, though it may have run; "" when it does not.
+/// Returns why the runtime API counts a command as failed, although it may have run; "" when it
+/// does not.
 std::string CommandFailureOf(const exec::StepReport& step, const ResultContext& context,
                              const std::string& command) {
   switch (step.outcome.end) {
@@ -185,6 +213,8 @@ std::string CommandFailureOf(const exec::StepReport& step, const ResultContext& 
   return "";
 }
 
+/// Returns the members of the old contract for a command. A killed command has the negative signal
+/// number as its exit code, as in Python.
 Head CommandHead(const exec::StepReport& step, const std::string& failure) {
   const jail::Outcome& outcome = step.outcome;
   if (!failure.empty()) {
@@ -198,12 +228,12 @@ Head CommandHead(const exec::StepReport& step, const std::string& failure) {
           .run_time = outcome.wall};
 }
 
+/// Returns an answer that is no JSON, as Go's server gives it for unknown paths.
 Response PlainText(int status, std::string body) {
   Response response;
   response.status = status;
   response.content_type = "text/plain; charset=utf-8";
   response.body = std::move(body);
-  response.headers = {{"X-Content-Type-Options", "nosniff"}};
   return response;
 }
 
@@ -217,6 +247,7 @@ std::string ExecuteResult(const exec::Report& report, const ResultContext& conte
   WriteOutcome(json, Decisive(report));
   WriteService(json, report, context);
   WriteRemarks(json, report);
+  WriteNames(json, "warnings", context.warnings);
   json.EndObject();
   return std::move(json).Take();
 }
@@ -234,6 +265,7 @@ std::string CommandResult(const exec::Report& report, const ResultContext& conte
   if (!failure.empty()) {
     json.Key("partial_stdout").String(step.out).Key("partial_stderr").String(step.err);
   }
+  WriteNames(json, "warnings", context.warnings);
   json.EndObject();
   return std::move(json).Take();
 }
@@ -247,40 +279,47 @@ std::string CommandFailure(const std::string& reason, const ResultContext& conte
   return CommandResult(report, context, "");
 }
 
-Response ExecuteError(int status, std::string_view message) {
+Response ExecuteError(int status, std::string_view message,
+                      const std::vector<std::string>& warnings) {
   JsonWriter json;
-  json.BeginObject().Key("error").String(message).EndObject();
+  json.BeginObject().Key("error").String(message);
+  WriteNames(json, "warnings", warnings);
+  json.EndObject();
   Response response;
   response.status = status;
   response.body = std::move(json).Take() + "\n";
   return response;
 }
 
-Response ExecuteRefusal(const exec::Refusal& refusal, std::int64_t capacity) {
+Response ExecuteRefusal(const exec::Refusal& refusal, std::int64_t capacity,
+                        const std::vector<std::string>& warnings) {
   using exec::RefusalKind;
   Response response;
   switch (refusal.kind) {
     case RefusalKind::kBusy:
     case RefusalKind::kQueueTimeout:
-      response = ExecuteError(429, fmt::format("at capacity ({}/{} concurrent executions)",
-                                               std::max(refusal.load, capacity + 1), capacity));
+      response = ExecuteError(429,
+                              fmt::format("at capacity ({}/{} concurrent executions)",
+                                          std::max(refusal.load, capacity + 1), capacity),
+                              warnings);
       break;
     case RefusalKind::kDraining:
-      response = ExecuteError(503, "the server is shutting down");
+      response = ExecuteError(503, "the server is shutting down", warnings);
       break;
     case RefusalKind::kCancelled:
-      return ExecuteError(503, "execution was cancelled");
+      return ExecuteError(503, "execution was cancelled", warnings);
     case RefusalKind::kInvalid:
     case RefusalKind::kUnavailable:
-      return ExecuteError(400, refusal.message);
+      return ExecuteError(400, refusal.message, warnings);
     case RefusalKind::kFailed:
-      return ExecuteError(500, refusal.message);
+      return ExecuteError(500, refusal.message, warnings);
   }
+  // Only a refusal for lack of capacity, or at the end of the server, is worth another attempt.
   response.headers = {{"Retry-After", RetryAfter(refusal)}};
   return response;
 }
 
-Response ExecuteFault(Fault fault) {
+Response ExecuteFault(Fault fault, const Request& request) {
   switch (fault) {
     case Fault::kNotFound:
       return PlainText(404, "404 page not found\n");
@@ -292,6 +331,11 @@ Response ExecuteFault(Fault fault) {
       return ExecuteError(503, "too many requests are being read");
     case Fault::kUnauthorized:
       return ExecuteError(401, "a valid token is required");
+    case Fault::kForeignHost:
+    case Fault::kForeignOrigin:
+      return ExecuteError(403, SiteComplaint(fault, request));
+    case Fault::kDraining:
+      return ExecuteError(503, "the server is shutting down");
     case Fault::kInternal:
       return ExecuteError(500, "internal server error");
   }

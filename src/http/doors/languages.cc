@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "http/json_writer.h"
+#include "http/doors/go_json/writer.h"
 
 namespace polybox::http {
 namespace {
@@ -11,6 +11,7 @@ char Lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
 
+/// Compares ASCII letters in any case. Ids and aliases of languages have no other letters.
 bool SameInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, Lower, Lower);
 }
@@ -21,7 +22,7 @@ std::string FirstLine(std::string_view text) {
 
 }  // namespace
 
-LanguageFacts FactsOf(const exec::Installation& installation) {
+LanguageFacts FactsOf(const launch::Installation& installation) {
   const languages::Language& language = installation.language;
   LanguageFacts facts{.id = language.id,
                       .name = language.name,
@@ -45,7 +46,7 @@ LanguageFacts FactsOf(const exec::Installation& installation) {
 }
 
 std::string PackageName(std::string_view requirement) {
-  // From the second character on: a name in a scope begins with @.
+  // The search starts at the second character, because the name of a scoped package begins with @.
   const std::size_t end = requirement.find_first_of("@:=<>~!;[ ", 1);
   return std::string(requirement.substr(0, end));
 }

@@ -29,13 +29,14 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-/// A header's value and its parameters, their names in lower case.
+/// The value of a header and its parameters. Parameter names are in lower case.
 struct HeaderValue {
   std::string value;
   std::map<std::string, std::string, std::less<>> parameters;
 };
 
-/// A quoted text, from behind its first quote; moves `text` behind its last.
+/// Returns a quoted text. `text` begins behind the opening quote; the function moves it behind the
+/// closing quote.
 std::string TakeQuoted(std::string_view& text) {
   std::string out;
   while (!text.empty() && text.front() != '"') {
@@ -99,7 +100,7 @@ std::string PercentDecode(std::string_view text) {
   return out;
 }
 
-/// The file name, in the form for other alphabets (RFC 5987) if that is there.
+/// Returns the file name, preferably in the form for other alphabets (RFC 5987).
 std::optional<std::string> FileName(const HeaderValue& header) {
   if (const auto extended = header.parameters.find("filename*");
       extended != header.parameters.end()) {
@@ -114,7 +115,7 @@ std::optional<std::string> FileName(const HeaderValue& header) {
   return plain == header.parameters.end() ? std::nullopt : std::optional(plain->second);
 }
 
-/// The Content-Disposition among a part's headers.
+/// Returns the Content-Disposition of a part's headers.
 HeaderValue Disposition(std::string_view headers) {
   while (!headers.empty()) {
     const std::size_t end = std::min(headers.find(kLineEnd), headers.size());
@@ -134,13 +135,13 @@ struct Part {
   std::string_view content;
 };
 
-/// Goes from part to part.
+/// Iterates over the parts of a body.
 class Parts {
  public:
   Parts(std::string_view body, const std::string& boundary)
       : rest_(body), delimiter_(std::string(kLineEnd) + "--" + boundary) {}
 
-  /// To the first delimiter, which may stand at the very start.
+  /// Moves to the first delimiter, which may be at the very start of the body.
   Status Begin() {
     const std::string_view bare = std::string_view(delimiter_).substr(kLineEnd.size());
     if (rest_.starts_with(bare)) {
@@ -153,12 +154,13 @@ class Parts {
     return {};
   }
 
-  /// Nothing after the last.
+  /// Returns the next part, or nothing after the last.
   Result<std::optional<Part>> Next() {
     if (rest_.starts_with("--")) return std::optional<Part>();
     while (rest_.starts_with(' ') || rest_.starts_with('\t')) rest_.remove_prefix(1);
     if (!rest_.starts_with(kLineEnd)) return Malformed("a boundary is not at the end of its line");
-    // With the line end before them: a part may have no header at all.
+    // The search includes the line end before the headers, because a part may have no header at
+    // all.
     const std::size_t end = rest_.substr(0, kMostHeaderBytes).find("\r\n\r\n");
     if (end == std::string_view::npos) return Malformed("a part has no end of its headers");
     Part part;

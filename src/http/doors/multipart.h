@@ -1,5 +1,5 @@
-// Finds a file in a multipart/form-data body. Everything that a sender decides is bounded: the
-// number of parts, the size of their headers.
+// Finds a file in a multipart/form-data body. The number of parts and the size of their headers are
+// limited, because a sender chooses both.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace polybox::http {
 
 struct UploadedFile {
   std::string filename;
-  /// Into the body.
+  /// Points into the body.
   std::string_view content;
 };
 
-/// The first part called `name` that has a file name; nothing when there is none. An error when the
-/// body is not what `content_type` says.
+/// Returns the first part called `name` that has a file name; nothing when there is none. Returns
+/// an error when the body does not match `content_type`.
 Result<std::optional<UploadedFile>> FindUpload(std::string_view content_type, std::string_view body,
                                                std::string_view name);
 

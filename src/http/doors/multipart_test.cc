@@ -12,7 +12,7 @@ std::string Part(const std::string& disposition, const std::string& content) {
          content + "\r\n";
 }
 
-/// "name=content", "nothing", or what is wrong.
+/// Returns "name=content", "nothing", or the error text.
 std::string Find(std::string_view type, std::string_view body) {
   const auto found = FindUpload(type, body, "file");
   if (!found.ok()) return found.error().message();

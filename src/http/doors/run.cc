@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "http/doors/door_table.h"
+#include "http/doors/go_json/writer.h"
 #include "http/doors/run_body.h"
 #include "http/doors/run_result.h"
-#include "http/json_writer.h"
+#include "http/measured_executor.h"
+#include "http/run_note.h"
 
 namespace polybox::http {
 namespace {
@@ -16,13 +19,13 @@ std::string_view MediaType(const Request& request) {
   return type;
 }
 
-/// The body as it is bound: nothing at all, JSON, or (absent) of a type that is refused.
-std::optional<RunBody> Bind(const Request& request, const RunLimits& limits) {
+/// Parses the body by its media type: an empty body, JSON, or nothing for a type that is refused.
+std::optional<RunBody> Bind(const Request& request, const RunBodyLimits& limits) {
   const bool chunked = !request.Header("Transfer-Encoding").empty();
   if (request.body.empty() && !chunked) return RunBody();
   const std::string_view type = MediaType(request);
   if (type == "application/json") return ReadRunBody(request.body, limits);
-  // A form has no member that could be bound.
+  // A form has no members that this API reads, so it counts as an empty body.
   if (type == "application/x-www-form-urlencoded" || type == "multipart/form-data") {
     return RunBody();
   }
@@ -38,23 +41,30 @@ class RunDoor : public std::enable_shared_from_this<RunDoor> {
     auto self = shared_from_this();
     Door door;
     door.name = "run";
-    // The server adds the methods of the path; OPTIONS is named first.
+    // The server adds the Allow header. It lists OPTIONS first, because the routes do.
     const Handler methods = [](const auto& exchange) {
       exchange->Respond({.status = 204, .content_type = "", .body = "", .headers = {}});
+    };
+    const auto add_probe = [&](std::string path, Access access, const Handler& handler) {
+      for (const std::string method : {"OPTIONS", "GET"}) {
+        door.routes.push_back({.method = method,
+                               .path = path,
+                               .handler = method == "GET" ? handler : methods,
+                               .access = method == "GET" ? access : Access::kClients,
+                               .log_level = log::Level::kDebug});
+      }
     };
     door.routes = {
         {"OPTIONS", "/v1/run", methods, 0},
         {"POST", "/v1/run", [self](const auto& exchange) { self->Run(exchange); },
          options_.limits.max_body_size},
-        {"OPTIONS", "/healthz", methods, 0},
-        {"GET", "/healthz", [](const auto& exchange) { exchange->Respond(Alive()); }, 0},
     };
+    add_probe("/healthz", Access::kPages, [](const auto& exchange) { exchange->Respond(Alive()); });
     if (options_.metrics) {
-      door.routes.push_back({"OPTIONS", "/metrics", methods, 0});
-      door.routes.push_back(
-          {"GET", "/metrics", [self](const auto& exchange) { self->Metrics(*exchange); }, 0});
+      add_probe("/metrics", Access::kClients,
+                [self](const auto& exchange) { self->Metrics(*exchange); });
     }
-    door.refuse = [](Fault fault, const Request&) { return RunFault(fault); };
+    door.refuse = RunFault;
     door.fault_prefixes = {"/v1/"};
     door.facts = Facts();
     return door;
@@ -62,7 +72,7 @@ class RunDoor : public std::enable_shared_from_this<RunDoor> {
 
  private:
   std::map<std::string, std::string> Facts() const {
-    const RunLimits& limits = options_.limits;
+    const RunBodyLimits& limits = options_.limits;
     return {{"languages", IdsAsJson(options_.languages)},
             {"max_body_size", std::to_string(limits.max_body_size)},
             {"max_files", std::to_string(limits.max_files)},
@@ -89,44 +99,72 @@ class RunDoor : public std::enable_shared_from_this<RunDoor> {
   void Run(const std::shared_ptr<Exchange>& exchange) const {
     std::optional<RunBody> body = Bind(exchange->request(), options_.limits);
     if (!body) return exchange->Respond(RunError("INVALID_REQUEST_BODY"));
+    if (body->mistyped) {
+      return exchange->Respond(RunError("INVALID_REQUEST_BODY", body->warnings));
+    }
+    RunContext context{.warnings = std::move(body->warnings)};
     auto checked = CheckRunBody(std::move(body).value(), options_);
     if (const auto* complaint = std::get_if<RunComplaint>(&checked)) {
-      return exchange->Respond(RunValidationError(*complaint));
+      return exchange->Respond(RunValidationError(*complaint, context.warnings));
     }
     auto request = std::get<exec::Request>(std::move(checked));
     Complete(request, exchange->request());
-    const bool compiled =
-        std::ranges::find(options_.languages, request.language, &LanguageFacts::id)->compiled;
-    const auto ticket =
-        executor_.Submit(std::move(request), [exchange, compiled](const exec::Answer& answer) {
+    const std::string language = exec::LanguageOf(request);
+    context.compiled =
+        std::ranges::find(options_.languages, language, &LanguageFacts::id)->compiled;
+    exchange->Note({language, ""});
+    const auto ticket = executor_.Submit(
+        std::move(request), [exchange, context, language](const exec::Answer& answer) {
+          exchange->Note(NoteOf(language, answer));
           const auto* report = std::get_if<exec::Report>(&answer);
-          exchange->Respond(report != nullptr ? RunResponse(*report, compiled)
-                                              : RunRefusal(std::get<exec::Refusal>(answer)));
+          exchange->Respond(report != nullptr
+                                ? RunResponse(*report, context)
+                                : RunRefusal(std::get<exec::Refusal>(answer), context.warnings));
         });
     exchange->OnDisconnect([ticket] { ticket->Cancel(); });
   }
 
-  /// What the dialect sets for every request.
+  /// Sets what the dialect determines for every run.
   void Complete(exec::Request& request, const Request& from) const {
-    const RunLimits& limits = options_.limits;
+    const RunBodyLimits& limits = options_.limits;
     request.client = from.client;
     request.lane = options_.lane;
-    request.compile.wall_time = request.compile.cpu_time = limits.compile_timeout;
     request.run.wall_time = request.run.cpu_time = limits.run_timeout;
-    request.compile.output = request.run.output = Bytes(limits.output_limit);
+    request.run.output = Bytes(limits.output_limit);
     request.output_rule = exec::OutputRule::kEndRun;
     request.wants_combined = true;
     request.one_cpu = true;
+    request.run_memory_from = "the setting run-memory";
   }
 
   exec::Executor& executor_;
   const RunOptions options_;
 };
 
+exec::Lane LaneFor(const DoorSettings& settings) {
+  exec::Lane lane = settings.run_lane;
+  lane.name = "run";
+  return lane;
+}
+
+Result<Door> Make(const DoorParts& parts) {
+  RunOptions options;
+  options.languages = parts.languages.available;
+  options.limits = parts.settings.run_limits;
+  options.lane = LaneNumber(kRunDoor);
+  if (parts.settings.metrics) {
+    options.metrics = [&metrics = parts.metrics] { return metrics.Render(); };
+  }
+  AddRunGauges(parts.metrics, parts.executor, options.lane, LaneFor(parts.settings));
+  return MakeRunDoor(parts.executor, std::move(options));
+}
+
 }  // namespace
 
 Door MakeRunDoor(exec::Executor& executor, RunOptions options) {
   return std::make_shared<RunDoor>(executor, std::move(options))->Make();
 }
+
+constinit const DoorRow kRunDoor = {.name = "run", .lane = LaneFor, .make = Make};
 
 }  // namespace polybox::http

@@ -5,15 +5,16 @@
 #include <fmt/format.h>
 
 #include "http/base64.h"
-#include "http/json_reader.h"
-#include "http/json_scan.h"
+#include "http/doors/go_json/reader.h"
+#include "http/doors/go_json/scan.h"
+#include "http/doors/unknown_members.h"
 
 namespace polybox::http {
 namespace {
 
 constexpr std::size_t kLongestName = 255;
 
-/// null makes a member absent again, as it does a Go pointer.
+/// null makes a member absent again, like a Go pointer.
 void ReadText(JsonReader& reader, std::optional<std::string>& text) {
   std::string value;
   if (reader.Peek() == JsonKind::kNull) {
@@ -24,30 +25,42 @@ void ReadText(JsonReader& reader, std::optional<std::string>& text) {
   }
 }
 
-void ReadTextMember(JsonReader& reader, const std::string& key, RunText& text) {
-  if (KeyIs(key, "content")) ReadText(reader, text.content);
-  if (KeyIs(key, "base64_encoded")) reader.Bool({"base64_encoded", "bool"}, text.base64_encoded);
+/// Reads a member of a RunText. Returns false when the key is no such member.
+bool ReadTextMember(JsonReader& reader, const std::string& key, RunText& text) {
+  if (KeyIs(key, "content")) {
+    ReadText(reader, text.content);
+  } else if (KeyIs(key, "base64_encoded")) {
+    reader.Bool({"base64_encoded", "bool"}, text.base64_encoded);
+  } else {
+    return false;
+  }
+  return true;
 }
 
-void ReadFiles(JsonReader& reader, const RunLimits& limits,
-               std::optional<std::vector<RunFile>>& files) {
+void ReadFiles(JsonReader& reader, const RunBodyLimits& limits,
+               std::optional<std::vector<RunFile>>& files, UnknownMembers& unknown) {
   files.reset();
   std::vector<RunFile> read;
+  std::size_t index = 0;
   const bool array = reader.Array({"files", "[]file"}, [&] {
     RunFile file;
     reader.Object({"files", "file"}, [&](const std::string& key) {
       if (KeyIs(key, "name")) return ReadText(reader, file.name);
-      ReadTextMember(reader, key, file);
+      if (ReadTextMember(reader, key, file)) return;
+      unknown.Add(fmt::format("files[{}]", index), key, {"name", "content", "base64_encoded"});
     });
+    ++index;
     if (read.size() <= limits.max_files) read.push_back(std::move(file));
   });
   if (array) files = std::move(read);
 }
 
-void ReadStdin(JsonReader& reader, std::optional<RunText>& text) {
+void ReadStdin(JsonReader& reader, std::optional<RunText>& text, UnknownMembers& unknown) {
   RunText read = text.value_or(RunText());
-  const bool object = reader.Object(
-      {"stdin", "stdin"}, [&](const std::string& key) { ReadTextMember(reader, key, read); });
+  const bool object = reader.Object({"stdin", "stdin"}, [&](const std::string& key) {
+    if (ReadTextMember(reader, key, read)) return;
+    unknown.Add("stdin", key, {"content", "base64_encoded"});
+  });
   text.reset();
   if (object) text = std::move(read);
 }
@@ -73,7 +86,7 @@ Complaint CheckRuntime(const RunBody& body, const RunOptions& options) {
   return Of("runtime", "must be one of " + known);
 }
 
-Complaint CheckFileCount(const RunBody& body, const RunLimits& limits) {
+Complaint CheckFileCount(const RunBody& body, const RunBodyLimits& limits) {
   if (!body.files) return Of("files", "required");
   if (body.files->empty()) return Of("files", "must not be empty");
   if (body.files->size() > limits.max_files) {
@@ -82,8 +95,8 @@ Complaint CheckFileCount(const RunBody& body, const RunLimits& limits) {
   return std::nullopt;
 }
 
-/// Replaces the content by what it stands for.
-Complaint CheckStdin(RunBody& body, const RunLimits& limits) {
+/// Checks standard input and decodes its content.
+Complaint CheckStdin(RunBody& body, const RunBodyLimits& limits) {
   if (!body.stdin_text) return std::nullopt;
   RunText& text = *body.stdin_text;
   const auto complaint = [](std::string message) {
@@ -93,7 +106,7 @@ Complaint CheckStdin(RunBody& body, const RunLimits& limits) {
   const std::string too_large =
       fmt::format("stdin too large (max: {} bytes)", limits.max_stdin_size);
   if (text.base64_encoded) {
-    // Before it is decoded, so that much too much is not.
+    // The size is checked before decoding, so that a far too large text is not decoded.
     if (text.content->size() > Base64Length(limits.max_stdin_size)) return complaint(too_large);
     auto decoded = DecodeBase64(*text.content);
     if (!decoded.ok()) return complaint("invalid base64");
@@ -118,9 +131,9 @@ std::string WrongWithName(const std::string& name, const LanguageFacts& language
   return "";
 }
 
-/// Replaces the content by what it stands for.
+/// Checks a file and decodes its content.
 Complaint CheckFile(RunFile& file, std::size_t index, const LanguageFacts& language,
-                    const RunLimits& limits) {
+                    const RunBodyLimits& limits) {
   if (!file.name) return OfFile(index, "name", "required");
   if (!file.content) return OfFile(index, "content", "required");
   if (std::string wrong = WrongWithName(*file.name, language); !wrong.empty()) {
@@ -138,8 +151,8 @@ Complaint CheckFile(RunFile& file, std::size_t index, const LanguageFacts& langu
   return std::nullopt;
 }
 
-/// Of two files of one name the later is written over the earlier, in the earlier's place. Where
-/// the entry has a fixed name, the file of that name is the entry.
+/// Returns the files. Of two files with the same name the content of the later one is used, at the
+/// earlier one's position. If the entry has a fixed name, the file of that name comes first.
 std::vector<jail::InputFile> Arrange(std::vector<RunFile> files, const LanguageFacts& language) {
   std::vector<jail::InputFile> arranged;
   for (RunFile& file : files) {
@@ -159,17 +172,20 @@ std::vector<jail::InputFile> Arrange(std::vector<RunFile> files, const LanguageF
 
 }  // namespace
 
-std::optional<RunBody> ReadRunBody(std::string_view text, const RunLimits& limits) {
+std::optional<RunBody> ReadRunBody(std::string_view text, const RunBodyLimits& limits) {
   const auto value = FirstJsonValue(text);
   if (!std::holds_alternative<std::string_view>(value)) return std::nullopt;
   JsonReader reader(std::get<std::string_view>(value), "runRequest");
   RunBody body;
+  UnknownMembers unknown;
   reader.Object({"", ""}, [&](const std::string& key) {
-    if (KeyIs(key, "runtime")) ReadText(reader, body.runtime);
-    if (KeyIs(key, "files")) ReadFiles(reader, limits, body.files);
-    if (KeyIs(key, "stdin")) ReadStdin(reader, body.stdin_text);
+    if (KeyIs(key, "runtime")) return ReadText(reader, body.runtime);
+    if (KeyIs(key, "files")) return ReadFiles(reader, limits, body.files, unknown);
+    if (KeyIs(key, "stdin")) return ReadStdin(reader, body.stdin_text, unknown);
+    unknown.Add("", key, {"runtime", "files", "stdin"});
   });
-  if (!reader.complaint().empty()) return std::nullopt;
+  body.mistyped = !reader.complaint().empty();
+  body.warnings = unknown.Warnings();
   return body;
 }
 
@@ -184,8 +200,13 @@ std::variant<exec::Request, RunComplaint> CheckRunBody(RunBody body, const RunOp
     }
   }
   exec::Request request;
-  request.language = language->id;
-  request.files = Arrange(*std::move(body.files), *language);
+  exec::Program program;
+  program.language = language->id;
+  program.files = Arrange(*std::move(body.files), *language);
+  program.compile.wall_time = program.compile.cpu_time = options.limits.compile_timeout;
+  program.compile.output = Bytes(options.limits.output_limit);
+  program.compile_memory_from = "the setting compile-memory";
+  request.work = std::move(program);
   if (body.stdin_text) request.input = *std::move(body.stdin_text->content);
   return request;
 }

@@ -1,4 +1,5 @@
-// The body of POST /v1/run: read leniently, then checked in the dialect's order with its messages.
+// The body of POST /v1/run. ReadRunBody() parses leniently; CheckRunBody() checks in the dialect's
+// order and with its messages.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace polybox::http {
 
-/// A text that may be absent, which is not the same as empty.
+/// A text that may be absent, which differs from an empty text.
 struct RunText {
   std::optional<std::string> content;
   bool base64_encoded = false;
@@ -24,21 +25,25 @@ struct RunFile : RunText {
 
 struct RunBody {
   std::optional<std::string> runtime;
-  /// At most one more than is allowed is kept.
+  /// Contains at most one file more than is allowed.
   std::optional<std::vector<RunFile>> files;
   std::optional<RunText> stdin_text;
+  /// Warnings about unknown members, for the answer.
+  std::vector<std::string> warnings;
+  /// A member has the wrong type. The other members must not be used then.
+  bool mistyped = false;
 };
 
-/// Nothing when it is not JSON, or of the wrong types.
-std::optional<RunBody> ReadRunBody(std::string_view text, const RunLimits& limits);
+/// Parses the body; returns nothing when it is not JSON.
+std::optional<RunBody> ReadRunBody(std::string_view text, const RunBodyLimits& limits);
 
-/// The first thing that is wrong, and where.
+/// The first problem of a body, and the path of the member that has it.
 struct RunComplaint {
   std::vector<std::variant<std::string, std::size_t>> path;
   std::string message;
 };
 
-/// The part of a request to the engine that comes from the body.
+/// Returns the engine's request with the program of the body and its input.
 std::variant<exec::Request, RunComplaint> CheckRunBody(RunBody body, const RunOptions& options);
 
 }  // namespace polybox::http

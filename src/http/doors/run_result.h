@@ -1,4 +1,4 @@
-// Answers of the run dialect.
+// Writes the answers of the run dialect.
 #pragma once
 
 #include <string>
@@ -9,13 +9,20 @@
 
 namespace polybox::http {
 
-/// One of the dialect's errors; the code decides status and message.
-Response RunError(std::string_view code);
-Response RunValidationError(const RunComplaint& complaint);
-Response RunFault(Fault fault);
+/// Returns one of the dialect's errors. `code` determines the status and the message.
+Response RunError(std::string_view code, const std::vector<std::string>& warnings = {});
+Response RunValidationError(const RunComplaint& complaint,
+                            const std::vector<std::string>& warnings = {});
+Response RunFault(Fault fault, const Request& request);
 
-/// `compiled`: whether the language has a compiler, whose result is then always there.
-Response RunResponse(const exec::Report& report, bool compiled);
-Response RunRefusal(const exec::Refusal& refusal);
+/// What an answer needs besides the report.
+struct RunContext {
+  /// Whether the language has a compiler; the answer then always has a compile result.
+  bool compiled = false;
+  /// Warnings about the request.
+  std::vector<std::string> warnings = {};
+};
+Response RunResponse(const exec::Report& report, const RunContext& context);
+Response RunRefusal(const exec::Refusal& refusal, const std::vector<std::string>& warnings = {});
 
 }  // namespace polybox::http

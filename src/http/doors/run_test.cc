@@ -47,7 +47,7 @@ class RunDoorTest : public ::testing::Test {
   std::shared_ptr<FakeExchange> Ask(Request request) {
     return Send(MakeRunDoor(executor_, options_), std::move(request));
   }
-  /// The answer to a run of bash that ended so.
+  /// Returns the answer to a run of bash with this outcome.
   std::string BodyFor(const exec::StepReport& step) {
     exec::Report report;
     report.run = step;
@@ -75,12 +75,12 @@ TEST_F(RunDoorTest, EveryPathSaysWhichMethodsItHas) {
     EXPECT_EQ(exchange->response.status, 204) << path;
     EXPECT_EQ(exchange->response.body, "") << path;
   }
-  // The server makes Allow of these.
+  // The server makes the Allow header of these methods.
   const Door door = MakeRunDoor(executor_, options_);
   EXPECT_EQ(door.routes[0].method + ", " + door.routes[1].method, "OPTIONS, POST");
 }
 
-TEST_F(RunDoorTest, WhatIsWrongIsSaidInTheDialectsOrderAndWords) {
+TEST_F(RunDoorTest, ErrorsAreReportedInTheDialectsOrderAndWords) {
   options_.limits.max_files = 3;
   options_.limits.max_file_size = 4;
   options_.limits.max_stdin_size = 3;
@@ -147,7 +147,7 @@ TEST_F(RunDoorTest, WhatIsWrongIsSaidInTheDialectsOrderAndWords) {
   EXPECT_TRUE(executor_.requests.empty());
 }
 
-TEST_F(RunDoorTest, WhatIsNotTheRightJsonIsAnInvalidBody) {
+TEST_F(RunDoorTest, JsonOfAnotherShapeIsAnInvalidBody) {
   for (const char* body :
        {"{", "x", "[]", "5", R"({"runtime":1})", R"({"runtime":"go","files":{}})",
         R"({"files":[1]})", R"({"files":[{"name":1}]})", R"({"stdin":"x"})",
@@ -193,7 +193,7 @@ TEST_F(RunDoorTest, TheContentTypeDecidesWhatIsBound) {
   EXPECT_EQ(Ask(chunked)->response.body, kInvalid);
 }
 
-TEST_F(RunDoorTest, WhatIsAllowedReachesTheEngine) {
+TEST_F(RunDoorTest, AnAllowedRequestReachesTheEngine) {
   options_.limits.max_stdin_size = 3;
   const std::string longest(255, 'x');
   RunBody(R"({"Runtime":"bash","FILES":[{"name":" -...\\\n","content":"one"},{"name":")" + longest +
@@ -201,20 +201,21 @@ TEST_F(RunDoorTest, WhatIsAllowedReachesTheEngine) {
           R"("stdin":{"content":"YWJj","base64_encoded":true},"x":1} more)");
   ASSERT_EQ(executor_.requests.size(), 1U);
   const exec::Request& request = executor_.requests[0];
-  EXPECT_EQ(request.language, "bash");
+  const auto& program = std::get<exec::Program>(request.work);
+  EXPECT_EQ(program.language, "bash");
   EXPECT_EQ(request.client, "192.0.2.1");
   EXPECT_EQ(request.lane, 1U);
-  ASSERT_EQ(request.files.size(), 2U);
-  EXPECT_EQ(request.files[0].name, " -...\\\n");
-  EXPECT_EQ(request.files[0].content, "one");
-  EXPECT_EQ(request.files[1].name, longest);
-  EXPECT_EQ(request.files[1].content, std::string("\0\xff", 2));
+  ASSERT_EQ(program.files.size(), 2U);
+  EXPECT_EQ(program.files[0].name, " -...\\\n");
+  EXPECT_EQ(program.files[0].content, "one");
+  EXPECT_EQ(program.files[1].name, longest);
+  EXPECT_EQ(program.files[1].content, std::string("\0\xff", 2));
   EXPECT_EQ(request.input, "abc");
   EXPECT_EQ(request.run.wall_time, std::chrono::seconds(30));
   EXPECT_EQ(request.run.cpu_time, std::chrono::seconds(30));
-  EXPECT_EQ(request.compile.wall_time, std::chrono::seconds(30));
+  EXPECT_EQ(program.compile.wall_time, std::chrono::seconds(30));
   EXPECT_EQ(request.run.output, Bytes::MiB(1));
-  EXPECT_EQ(request.compile.output, Bytes::MiB(1));
+  EXPECT_EQ(program.compile.output, Bytes::MiB(1));
   EXPECT_EQ(request.output_rule, exec::OutputRule::kEndRun);
   EXPECT_TRUE(request.wants_combined);
   EXPECT_TRUE(request.one_cpu);
@@ -232,7 +233,7 @@ TEST_F(RunDoorTest, StdinThatIsNullIsNone) {
 TEST_F(RunDoorTest, OfTwoFilesOfOneNameTheLaterIsWritten) {
   RunBody(
       R"({"runtime":"bash","files":[{"name":"a","content":"1"},{"name":"b","content":"2"},{"name":"a","content":"3"}]})");
-  const auto& files = executor_.requests.at(0).files;
+  const auto& files = std::get<exec::Program>(executor_.requests.at(0).work).files;
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].name + files[0].content, "a3");
   EXPECT_EQ(files[1].name + files[1].content, "b2");
@@ -241,7 +242,7 @@ TEST_F(RunDoorTest, OfTwoFilesOfOneNameTheLaterIsWritten) {
 TEST_F(RunDoorTest, TheFileOfTheFixedNameIsTheEntryWhereverItStands) {
   RunBody(
       R"({"runtime":"rust","files":[{"name":"lib.rs","content":"1"},{"name":"main.rs","content":"2"}]})");
-  const auto& files = executor_.requests.at(0).files;
+  const auto& files = std::get<exec::Program>(executor_.requests.at(0).work).files;
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].name, "main.rs");
   EXPECT_EQ(files[1].name, "lib.rs");
@@ -354,6 +355,23 @@ TEST_F(RunDoorTest, RefusalsAreInTheDialectsShape) {
     EXPECT_EQ(exchange->response.status, c.status);
     EXPECT_EQ(exchange->response.body, c.body);
     EXPECT_EQ(exchange->Header("Retry-After"), c.retry);
+  }
+}
+
+TEST_F(RunDoorTest, EveryErrorNamesUnknownMembersAsWell) {
+  const std::string named =
+      R"("warnings":["unknown member \"runtim\"; did you mean \"runtime\"?"])";
+  const auto expect_named = [&](const std::string& body) {
+    const std::string answer = RunBody(body)->response.body;
+    EXPECT_NE(answer.find(named), std::string::npos) << body << answer;
+  };
+  expect_named(R"({"runtim":"bash"})");
+  expect_named(R"({"runtime":1,"runtim":"bash"})");
+  expect_named(R"({"runtim":"bash","files":{}})");
+  for (const auto kind : {exec::RefusalKind::kInvalid, exec::RefusalKind::kUnavailable,
+                          exec::RefusalKind::kBusy, exec::RefusalKind::kFailed}) {
+    executor_.answer = exec::Refusal{kind, "why", Duration(), 0};
+    expect_named(R"({"runtime":"bash","runtim":1,"files":[{"name":"a","content":""}]})");
   }
 }
 

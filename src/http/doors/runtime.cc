@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 
+#include "http/doors/door_table.h"
+#include "http/doors/engine_commands.h"
 #include "http/doors/execute_result.h"
 #include "http/doors/multipart.h"
 #include "http/doors/shell_words.h"
-#include "http/json_writer.h"
+#include "http/run_note.h"
+#include "http/sites.h"
+#include "json/write.h"
 
 namespace polybox::http {
 namespace {
@@ -23,9 +25,7 @@ Response Json(int status, std::string body) {
 }
 
 Response Say(int status, std::string_view key, std::string_view text) {
-  JsonWriter json;
-  json.BeginObject().Key(key).String(text).EndObject();
-  return Json(status, std::move(json).Take());
+  return Json(status, json::Write(json::Object{{key, json::Text(text)}}));
 }
 
 Response Message(int status, std::string_view text) {
@@ -34,7 +34,7 @@ Response Message(int status, std::string_view text) {
 
 Response Fail(const Error& error, const std::string& intent, std::string_view not_found) {
   if (error.system_errno() == ENOSPC || error.system_errno() == EDQUOT) {
-    // Not a 500, which clients would try again.
+    // Not a 500, because clients repeat a request after a 500.
     return Message(507, fmt::format("{} failed: {}", intent, error.message()));
   }
   switch (error.kind()) {
@@ -43,7 +43,7 @@ Response Fail(const Error& error, const std::string& intent, std::string_view no
     case ErrorKind::kNotFound:
       return Message(404, not_found);
     case ErrorKind::kUnavailable:
-      // Not a 5xx: clients would try those again.
+      // Not a 5xx, because clients repeat a request after a 5xx.
       return Message(413, fmt::format("{} failed: {}", intent, error.message()));
     case ErrorKind::kSystem:
       break;
@@ -51,14 +51,15 @@ Response Fail(const Error& error, const std::string& intent, std::string_view no
   return Message(500, fmt::format("{} failed: {}", intent, error.message()));
 }
 
-/// What FastAPI says of a form without the file.
+/// Returns FastAPI's answer to a form without the file.
 Response MissingFile() {
   return Json(
       422,
       R"({"detail":[{"type":"missing","loc":["body","file"],"msg":"Field required","input":null}]})");
 }
 
-/// As a header's parameter: plain where that is enough, else for other alphabets (RFC 5987).
+/// Returns Content-Disposition with the file name: plain if possible, else in the form for other
+/// alphabets (RFC 5987).
 std::string Attachment(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   std::string quoted;
@@ -71,7 +72,7 @@ std::string Attachment(std::string_view path) {
                         : fmt::format("attachment; filename*=utf-8''{}", quoted);
 }
 
-Response Refused(Fault fault) {
+Response Refused(Fault fault, const Request& request) {
   switch (fault) {
     case Fault::kNotFound:
       return Say(404, "detail", "Not Found");
@@ -83,6 +84,12 @@ Response Refused(Fault fault) {
       return Say(503, "detail", "too many requests are being read");
     case Fault::kUnauthorized:
       return Say(401, "detail", "a valid token is required");
+    case Fault::kForeignHost:
+    case Fault::kForeignOrigin:
+      // In the format of this dialect's other 403.
+      return Message(403, SiteComplaint(fault, request));
+    case Fault::kDraining:
+      return Say(503, "detail", "the server is shutting down");
     case Fault::kInternal:
       return Say(500, "detail", "Internal Server Error");
   }
@@ -103,9 +110,11 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
         Answering("GET", "/list/*", &RuntimeDoor::List),
         Answering("GET", "/exists/*", &RuntimeDoor::Exists),
     };
+    door.routes[0].access = Access::kPages;
+    door.routes[0].log_level = log::Level::kDebug;
     door.routes[1].largest_body = options_.largest_upload;
-    door.refuse = [](Fault fault, const Request&) { return Refused(fault); };
-    // So that it is not asked for paths that are nobody's.
+    door.refuse = Refused;
+    // Without these prefixes this door would answer the faults of all unknown paths.
     door.fault_prefixes = {"/download/", "/list/", "/exists/"};
     door.facts = {{"largest_upload", std::to_string(options_.largest_upload)},
                   {"largest_download", std::to_string(options_.largest_download.count())},
@@ -125,7 +134,7 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     return {std::move(method), std::move(path), handler, 0};
   }
 
-  /// What follows the route's own part of the path.
+  /// Returns the path behind the route's own part.
   static std::string_view Tail(const Request& request) {
     return std::string_view(request.path).substr(request.path.find('/', 1) + 1);
   }
@@ -147,7 +156,7 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
   Status Write(const UploadedFile& file) const {
     std::optional<exec::SpaceWatch::Reservation> room;
     if (options_.space != nullptr) {
-      // With the directories that may have to be made.
+      // The file, and the parent directories that may have to be made.
       const auto names = 1 + std::ranges::count(file.filename, '/');
       POLYBOX_ASSIGN_OR_RETURN(exec::SpaceWatch::Reservation reserved,
                                options_.space->Reserve({Bytes(file.content.size()), names, 0}));
@@ -170,24 +179,21 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
   Response List(const Request& request) const {
     const auto entries = options_.files->List(Tail(request), options_.most_entries);
     if (!entries.ok()) return Fail(entries.error(), "List files", "Path is not a directory");
-    JsonWriter json;
-    json.BeginArray();
+    json::Array listed;
     for (const BaseDirectory::Entry& entry : *entries) {
-      json.BeginObject().Key("name").String(entry.name).Key("size").Integer(entry.size);
-      json.Key("type").String(entry.directory ? "directory" : "file");
-      json.Key("mod_time").Raw(fmt::format("{:.6f}", entry.modified)).EndObject();
+      listed.push_back(json::Object{{"name", json::Text(entry.name)},
+                                    {"size", entry.size},
+                                    {"type", entry.directory ? "directory" : "file"},
+                                    {"mod_time", entry.modified}});
     }
-    json.EndArray();
-    return Json(200, std::move(json).Take());
+    return Json(200, json::Write(listed));
   }
 
   Response Exists(const Request& request) const {
     const std::string_view path = Tail(request);
     const auto exists = options_.files->Exists(path);
     if (!exists.ok()) return Fail(exists.error(), "Check", "");
-    JsonWriter json;
-    json.BeginObject().Key("path").String(path).Key("exists").Bool(*exists).EndObject();
-    return Json(200, std::move(json).Take());
+    return Json(200, json::Write(json::Object{{"path", json::Text(path)}, {"exists", *exists}}));
   }
 
   const RuntimeOptions options_;
@@ -202,6 +208,23 @@ Result<std::vector<std::string>> Words(const std::string& command) {
   return words;
 }
 
+exec::Lane LaneFor(const DoorSettings& settings) {
+  exec::Lane lane = settings.usual_lane;
+  lane.name = "command";
+  return lane;
+}
+
+RuntimeOptions OptionsFor(const DoorParts& parts) {
+  RuntimeOptions options;
+  options.files = parts.files.directory;
+  options.space = parts.files.space;
+  options.space_limits = parts.files.limits;
+  options.command_timeout = parts.settings.command_timeout;
+  options.capacity = LaneFor(parts.settings).concurrency;
+  options.isolation = parts.isolation;
+  return options;
+}
+
 }  // namespace
 
 Door MakeRuntimeDoor(RuntimeOptions options) {
@@ -213,9 +236,9 @@ CommandHandler MakeCommandHandler(CommandRunner& runner, RuntimeOptions options)
                                                  const CommandCall& call) {
     const Duration timeout =
         std::min(options.command_timeout, call.timeout.value_or(options.command_timeout));
-    const ResultContext context{"", timeout};
+    const ResultContext context{"", timeout, call.warnings};
     auto words = Words(call.command);
-    // Even this is a 200: the API's clients look at the exit code.
+    // Even this is a 200, because the API's clients only check the exit code.
     if (!words.ok()) {
       const std::string body = CommandFailure(words.error().message(), context, options.isolation);
       return exchange->Respond(Json(200, body + "\n"));
@@ -225,25 +248,27 @@ CommandHandler MakeCommandHandler(CommandRunner& runner, RuntimeOptions options)
         runner.Run(std::move(request), [exchange, context, command = call.command,
                                         capacity = options.capacity](const exec::Answer& answer) {
           const auto* report = std::get_if<exec::Report>(&answer);
-          exchange->Respond(report != nullptr
-                                ? Json(200, CommandResult(*report, context, command) + "\n")
-                                : ExecuteRefusal(std::get<exec::Refusal>(answer), capacity));
+          exchange->Note(NoteOf("", answer));
+          exchange->Respond(
+              report != nullptr
+                  ? Json(200, CommandResult(*report, context, command) + "\n")
+                  : ExecuteRefusal(std::get<exec::Refusal>(answer), capacity, context.warnings));
         });
     exchange->OnDisconnect([ticket] { ticket->Cancel(); });
   };
 }
 
-std::optional<Duration> ParseCommandTimeout(std::string_view text) {
-  double seconds = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, seconds);
-  // Beyond a year it is no timeout, and nanoseconds would overflow.
-  constexpr double kYear = 366.0 * 86400;
-  if (error != std::errc() || end != last || !std::isfinite(seconds) || seconds <= 0 ||
-      seconds > kYear) {
-    return std::nullopt;
-  }
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+CommandHandler CommandsOf(const DoorParts& parts) {
+  const auto runner = std::make_shared<EngineCommands>(parts.executor, LaneNumber(kRuntimeDoor));
+  return [runner, handler = MakeCommandHandler(*runner, OptionsFor(parts))](
+             const std::shared_ptr<Exchange>& exchange, const CommandCall& call) {
+    handler(exchange, call);
+  };
 }
+
+constinit const DoorRow kRuntimeDoor = {
+    .name = "runtime", .lane = LaneFor, .make = [](const DoorParts& parts) -> Result<Door> {
+      return MakeRuntimeDoor(OptionsFor(parts));
+    }};
 
 }  // namespace polybox::http

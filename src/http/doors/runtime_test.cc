@@ -73,7 +73,7 @@ TEST_F(RuntimeDoorTest, AFileGoesUpIsThereAndComesDown) {
   EXPECT_EQ(down->Header("Content-Disposition"), "attachment; filename=\"f.bin\"");
   Upload("/d/e/../e/f.bin", "second");
   EXPECT_EQ(Fetch("/download//d/e/f.bin"), (Answer{200, "second"}));
-  // Nothing is left of how it got there.
+  // The write leaves no temporary file.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(base() + "/d/e"), {}), 1);
 }
 
@@ -83,7 +83,7 @@ TEST_F(RuntimeDoorTest, NamesOfOtherAlphabetsComeDownQuoted) {
             "attachment; filename*=utf-8''%C3%A9%20%25.txt");
 }
 
-TEST_F(RuntimeDoorTest, WhatIsNotThereIsSaid) {
+TEST_F(RuntimeDoorTest, AMissingFileOrDirectoryIsNamedInTheAnswer) {
   InBase("file", "x");
   std::filesystem::create_directory(base() + "/dir");
   EXPECT_EQ(Fetch("/download/none"), (Answer{404, R"({"message":"File not found"})"}));
@@ -133,7 +133,7 @@ TEST_F(RuntimeDoorTest, LinksInsideAreFollowed) {
   EXPECT_EQ(Fetch("/download/d/g"), (Answer{200, "new"}));
 }
 
-TEST_F(RuntimeDoorTest, WhatIsNoPlainFileIsNeverWaitedFor) {
+TEST_F(RuntimeDoorTest, AFileThatIsNotPlainIsNeverWaitedFor) {
   ASSERT_EQ(::mkfifo((base() + "/fifo").c_str(), 0600), 0);
   EXPECT_EQ(Fetch("/download/fifo"), (Answer{404, R"({"message":"File not found"})"}));
 }
@@ -150,12 +150,12 @@ TEST_F(RuntimeDoorTest, ADirectoryIsListedByName) {
   const auto [status, body] = Fetch("/list/");
   EXPECT_EQ(status, 200);
   const std::string size = std::to_string(options_.files->List("", 10).value()[0].size);
-  const std::string folder = R"("size":)" + size + R"(,"type":"directory","mod_time":1.500000})";
+  const std::string folder = R"("size":)" + size + R"(,"type":"directory","mod_time":1.5})";
   EXPECT_EQ(body.substr(0, body.find(R"({"name":"d")")),
             R"([{"name":"a",)" + folder +
-                R"(,{"name":"b","size":4,"type":"file","mod_time":1.500000},)" + R"({"name":"c",)" +
+                R"(,{"name":"b","size":4,"type":"file","mod_time":1.5},)" + R"({"name":"c",)" +
                 folder + ",");
-  // Of a link that leads out only the link itself is shown.
+  // For a link that leads out of the directory, the listing describes the link itself.
   EXPECT_NE(body.find(R"({"name":"d","size":9,"type":"file",)"), std::string::npos) << body;
   EXPECT_EQ(Fetch("/list/a"), (Answer{200, "[]"}));
 }
@@ -211,7 +211,7 @@ TEST_F(RuntimeDoorTest, AnUploadThatDoesNotFitIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(base() + "/large"));
 }
 
-/// On a thread of its own, whose mounts nobody else sees.
+/// Runs `work` on a new thread, because only that thread sees the mounts that it makes.
 template <typename Work>
 void InOwnThread(Work work) {
   std::thread thread(work);
@@ -226,12 +226,12 @@ TEST_F(RuntimeDoorTest, APrivateBaseIsAFileSystemOfItsOwnWhereThatCanBe) {
       path = made.path();
       const Status kept = made.KeepWithin({Bytes::KiB(64), 3});
       EXPECT_EQ(made.in_memory(), kept.ok());
-      if (!kept.ok()) return;  // not root, or a host that forbids it
+      if (!kept.ok()) return;  // not root, or the host forbids mounts
       EXPECT_TRUE(made.Write("a/b", "x").ok());
       const Status large = made.Write("large", std::string(65U << 10U, 'x'));
       ASSERT_FALSE(large.ok());
       EXPECT_EQ(large.error().system_errno(), ENOSPC);
-      // Nothing of it is left.
+      // The failed write has used no space.
       EXPECT_TRUE(made.Write("small", "x").ok());
       EXPECT_EQ(made.Write("one-more", "x").error().system_errno(), ENOSPC);
     }
@@ -278,7 +278,7 @@ class CommandTest : public ::testing::Test {
     MakeCommandHandler(runner_, options_)(exchange, {command, timeout});
     return exchange;
   }
-  /// The start of the answer to a command that ended so.
+  /// Returns the start of the answer to a command with this outcome.
   std::string Head(End end, int exit_code, int signal, const std::string& out,
                    const std::string& err) {
     exec::Report report;
@@ -331,7 +331,7 @@ TEST_F(CommandTest, EveryEndHasTheApisExitCode) {
             row("error", "", failed + "its standard output is not UTF-8", 1));
 }
 
-TEST_F(CommandTest, WhatATimeoutCutOffIsNotLost) {
+TEST_F(CommandTest, OutputFromBeforeATimeoutIsNotLost) {
   Head(End::kTimedOut, 0, SIGKILL, "part", "x");
   const std::string body = Run("sleep 10")->response.body;
   EXPECT_NE(body.find(R"("partial_stdout":"part","partial_stderr":"x"})"), std::string::npos)
@@ -366,14 +366,6 @@ TEST_F(CommandTest, RefusalsAndDisconnectsAreThoseOfTheExecuteDoor) {
   runner_.answer.reset();
   Run("a")->disconnect();
   EXPECT_EQ(runner_.cancelled, 1);
-}
-
-TEST(CommandTimeout, IsAFiniteNumberAboveZero) {
-  EXPECT_EQ(ParseCommandTimeout("5"), std::chrono::seconds(5));
-  EXPECT_EQ(ParseCommandTimeout("0.5"), std::chrono::milliseconds(500));
-  for (const char* text : {"", "0", "-1", "inf", "nan", "abc", "5s", "1e300"}) {
-    EXPECT_FALSE(ParseCommandTimeout(text).has_value()) << text;
-  }
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class Splitter {
         continue;
       }
       if (at_ == text_.size()) return NoEscaped();
-      // Between double quotes it escapes only itself and the quote.
+      // Between double quotes a backslash escapes only itself and the quote.
       if (text_[at_] != '"' && text_[at_] != '\\') word_ += c;
       word_ += text_[at_++];
     }

@@ -1,5 +1,5 @@
-// Splits a command line into words as Python's shlex.split does: quotes and backslashes are
-// understood, nothing is expanded, and # is a character like any other.
+// Splits a command line into words like Python's shlex.split: quotes and backslashes have their
+// meaning, nothing is expanded, and # starts no comment.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace polybox::http {
 
-/// The error is in Python's words: "No closing quotation", "No escaped character".
+/// Returns the words. The error is in Python's words: "No closing quotation" or "No escaped
+/// character".
 Result<std::vector<std::string>> SplitShellWords(std::string_view text);
 
 }  // namespace polybox::http

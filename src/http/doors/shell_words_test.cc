@@ -5,7 +5,7 @@
 namespace polybox::http {
 namespace {
 
-/// What Python's shlex.split makes of each.
+/// The result of Python's shlex.split for each text.
 struct Case {
   std::string text;
   std::vector<std::string> words;

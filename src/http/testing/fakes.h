@@ -1,4 +1,4 @@
-// An exchange and an executor for tests of doors: they record what they are told.
+// A fake Exchange and a fake Executor for tests of doors. Both record the calls that they get.
 #pragma once
 
 #include <functional>
@@ -30,6 +30,7 @@ class FakeExchange : public Exchange {
   void Write(std::string_view part) override { written += part; }
   void End() override { ended = true; }
   void OnDisconnect(std::function<void()> gone) override { disconnect = std::move(gone); }
+  void Note(RunNote run_note) override { note = std::move(run_note); }
 
   std::string Header(std::string_view name) const {
     for (const auto& [key, value] : response.headers) {
@@ -44,6 +45,7 @@ class FakeExchange : public Exchange {
   bool ended = false;
   std::string written;
   std::function<void()> disconnect;
+  RunNote note;
 
  private:
   Request request_;
@@ -58,7 +60,8 @@ class FakeTicket : public exec::Ticket {
   int& cancelled_;
 };
 
-/// Answers at once with `answer`, or keeps `done` for later when there is none.
+/// Answers each request at once with `answer`. Without `answer` it keeps `done`, and the test
+/// answers later.
 class FakeExecutor : public exec::Executor {
  public:
   std::shared_ptr<exec::Ticket> Submit(exec::Request request, Done done) override {
@@ -77,7 +80,7 @@ class FakeExecutor : public exec::Executor {
   void CancelAll() override {}
 
   std::optional<exec::Answer> answer;
-  /// Called before the answer: a run that says something.
+  /// Called before the answer, so that a test can send output.
   std::function<void(const exec::Request&)> during;
   std::vector<exec::Request> requests;
   Done waiting;
@@ -85,7 +88,7 @@ class FakeExecutor : public exec::Executor {
   int cancelled = 0;
 };
 
-/// Sends a request through the route of a door that takes it.
+/// Calls the handler of the door's matching route with the request.
 inline std::shared_ptr<FakeExchange> Send(const Door& door, Request request) {
   auto exchange = std::make_shared<FakeExchange>(std::move(request));
   const std::string& path = exchange->request().path;

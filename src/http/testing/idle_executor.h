@@ -1,5 +1,5 @@
-// An engine for tests of the server's life: what is submitted runs until it is cancelled or the
-// test answers.
+// A fake executor for tests of the server's start and end. A submitted request runs until it is
+// cancelled or the test answers it.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +32,7 @@ class IdleExecutor : public exec::Executor {
     }
   }
 
-  /// Answers the oldest; false when nothing runs.
+  /// Answers the oldest request. Returns false when no request runs.
   bool Answer(exec::Answer answer) {
     Done done;
     {

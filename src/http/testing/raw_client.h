@@ -1,4 +1,5 @@
-// A client that says exactly what a test wants it to, byte by byte, and waits at most ten seconds.
+// A client that sends exactly the bytes that a test chooses. It waits at most ten seconds for each
+// answer.
 #pragma once
 
 #include <poll.h>
@@ -32,7 +33,7 @@ struct Answer {
 
 class RawClient {
  public:
-  /// To a port of 127.0.0.1, from "HOST:PORT".
+  /// Connects to the port of `address` ("HOST:PORT") at 127.0.0.1.
   explicit RawClient(const std::string& address) {
     fd_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in to{};
@@ -62,14 +63,15 @@ class RawClient {
     return true;
   }
   void Close() { fd_.reset(); }
-  /// The server learns of this as a reset, not as an orderly end.
+  /// Closes the connection with a reset instead of an orderly end.
   void Reset() {
     const linger now{1, 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
     fd_.reset();
   }
 
-  /// The next answer; status 0 when the connection ends first. `has_body` is false for HEAD.
+  /// Reads the next answer. The status is 0 when the connection ends first. `has_body` is false for
+  /// HEAD.
   Answer Read(bool has_body = true) {
     Answer answer;
     std::size_t end = 0;
@@ -89,20 +91,20 @@ class RawClient {
     }
     return answer;
   }
-  /// All that comes until the server closes.
+  /// Reads everything until the server closes the connection.
   std::string ReadToEnd() {
     while (Fill()) {
     }
     return std::exchange(pending_, "");
   }
-  /// Whether the server closes within `milliseconds`, having said nothing more.
+  /// Returns whether the server closes the connection within `milliseconds` without sending more.
   bool ClosedWithin(int milliseconds) {
     pollfd poll{fd_.get(), POLLIN, 0};
     if (::poll(&poll, 1, milliseconds) != 1) return false;
     char byte = 0;
     return ::recv(fd_.get(), &byte, 1, 0) <= 0;
   }
-  /// Whether something can be read within `milliseconds`.
+  /// Returns whether bytes can be read within `milliseconds`.
   bool HasNews(int milliseconds) {
     if (!pending_.empty()) return true;
     pollfd poll{fd_.get(), POLLIN, 0};

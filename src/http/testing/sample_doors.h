@@ -1,4 +1,5 @@
-// Doors for tests of the server: one that says no in JSON below /v1/, one that does for the rest.
+// Doors for tests of the server. One door answers faults below /v1/ in JSON, the other answers all
+// other faults.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +23,7 @@ class Held {
     held_.push_back(exchange);
     arrived_.notify_all();
   }
-  /// The first one; waits for it.
+  /// Waits for an exchange and returns the first.
   std::shared_ptr<Exchange> Take() {
     std::unique_lock lock(mutex_);
     if (!arrived_.wait_for(lock, std::chrono::seconds(10), [this] { return !held_.empty(); })) {
@@ -55,6 +56,12 @@ inline std::string FaultName(Fault fault) {
       return "body too large";
     case Fault::kUnauthorized:
       return "unauthorized";
+    case Fault::kForeignHost:
+      return "foreign host";
+    case Fault::kForeignOrigin:
+      return "foreign origin";
+    case Fault::kDraining:
+      return "draining";
     case Fault::kInternal:
       return "internal";
   }
@@ -62,11 +69,21 @@ inline std::string FaultName(Fault fault) {
 }
 
 inline int FaultStatus(Fault fault) {
-  constexpr int kStatuses[] = {404, 405, 413, 503, 401, 500};
+  constexpr int kStatuses[] = {404, 405, 413, 503, 401, 403, 403, 503, 500};
   return kStatuses[static_cast<int>(fault)];
 }
 
-/// POST /echo answers with the body, GET /held and POST /held wait for the test.
+/// Returns the route, so that a test can change it. Throws when no door has it.
+inline Route& RouteOf(std::vector<Door>& doors, std::string_view method, std::string_view path) {
+  for (Door& door : doors) {
+    for (Route& route : door.routes) {
+      if (route.method == method && route.path == path) return route;
+    }
+  }
+  throw std::runtime_error("no such route");
+}
+
+/// POST /echo answers with the body. GET /held and POST /held wait for the test.
 inline Door PlainDoor(Held& held) {
   const Handler hold = [&held](const std::shared_ptr<Exchange>& exchange) { held.Put(exchange); };
   const Handler hello = [](const std::shared_ptr<Exchange>& exchange) {
@@ -119,7 +136,7 @@ inline Door JsonDoor() {
                       10}},
           .refuse =
               [](Fault fault, const Request& request) {
-                // As the run dialect does: a body of unknown length is another fault.
+                // As in the run dialect, a body of unknown length causes another fault.
                 const bool known = request.has_content_length || fault != Fault::kBodyTooLarge;
                 return Response{.status = known ? FaultStatus(fault) : 400,
                                 .content_type = "application/json",

@@ -4,20 +4,21 @@
 #include <mutex>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/await.h"
 #include "http/server.h"
 #include "http/testing/raw_client.h"
 #include "http/testing/sample_doors.h"
+#include "net/testing/socket_queue.h"
 
 namespace polybox::http::testing {
 
 struct Record {
-  std::string door, route, method, path, id, client;
+  std::string door, route, method, path, id, client, language, outcome;
   int status;
   std::uint64_t bytes_in, bytes_out;
 };
@@ -31,7 +32,8 @@ class ServerTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       records_.push_back({std::string(served.door), std::string(served.route),
                           std::string(served.method), std::string(served.path),
-                          std::string(served.id), std::string(served.client), served.status,
+                          std::string(served.id), std::string(served.client),
+                          std::string(served.language), std::string(served.outcome), served.status,
                           served.bytes_in, served.bytes_out});
     };
     return options;
@@ -45,20 +47,17 @@ class ServerTest : public ::testing::Test {
   }
   void Start() { Start(Options()); }
 
-  /// Whether a body of 1000 bytes finds room at last.
+  /// Returns whether memory for a body of 1000 bytes becomes free.
   bool AllRoomIsFree() {
-    for (int i = 0; i < 1000; ++i) {
-      if (Ask(Post("/echo", std::string(1000, 'y'))).status == 200) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
+    return polybox::testing::Await(
+        [&] { return Ask(Post("/echo", std::string(1000, 'y'))).status == 200; });
   }
 
   static std::string Get(const std::string& path, const std::string& more = "") {
-    return "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n";
+    return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n";
   }
   static std::string Post(const std::string& path, const std::string& body) {
-    return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", path,
+    return fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", path,
                        body.size(), body);
   }
   Answer Ask(const std::string& request) {
@@ -66,22 +65,23 @@ class ServerTest : public ::testing::Test {
     client.Send(request);
     return client.Read();
   }
-  /// The n-th request that was served; waits for it.
+  /// Waits for the served request with index `n` (from 0) and returns its record.
   Record RecordOf(std::size_t n) {
-    for (int i = 0; i < 1000; ++i) {
-      {
-        const std::lock_guard lock(mutex_);
-        if (records_.size() > n) return records_[n];
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return {};
+    Record record = {};
+    polybox::testing::Await([&] {
+      const std::lock_guard lock(mutex_);
+      if (records_.size() <= n) return false;
+      record = records_[n];
+      return true;
+    });
+    return record;
+  }
+  /// Waits until the server has read this many bytes from the client.
+  static bool IsRead(const RawClient& client, std::size_t bytes) {
+    return polybox::testing::Await([&] { return net::testing::ReadByPeer(client.fd()) >= bytes; });
   }
   bool NoConnectionIsLeft() {
-    for (int i = 0; i < 1000 && server_->connections() > 0; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return server_->connections() == 0;
+    return polybox::testing::Await([&] { return server_->connections() == 0; });
   }
 
   std::ostringstream log_text_;

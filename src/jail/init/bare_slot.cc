@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <grp.h>
 #include <unistd.h>
 
 #include <linux/capability.h>
@@ -12,13 +13,17 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/unique_fd.h"
 #include "jail/init/end_tree.h"
+#include "jail/init/ids.h"
 #include "jail/init/remove.h"
+#include "jail/init/waiting.h"
 
 namespace polybox::jail::init {
 namespace {
 
-/// No program started from here can gain a capability, but perhaps the one to read closed trees.
+/// After this no program started from here can gain a capability, except the one to read closed
+/// trees if there are any.
 int DropBoundingSet(const Bare& bare) {
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
     if (bare.closed_trees && capability == CAP_DAC_READ_SEARCH) continue;
@@ -31,8 +36,17 @@ int DropBoundingSet(const Bare& bare) {
 
 StepResult BareSlot::SetUp(const Setup& setup) {
   bare_ = setup.bare;
-  guest_ids = bare_.uid == 0 ? Ids{::getuid(), ::getgid()} : Ids{bare_.uid, bare_.uid};
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (bare_.uid != 0) SetGuestIds({bare_.uid, bare_.uid});
+  if (bare_.uid == 0) SetGuestIds({::getuid(), ::getgid()});
+  if (bare_.user != 0) SetGuestIds({bare_.user, bare_.group});
+  // An outer jail may refuse this; sys/host_facts.cc has found that out, and every answer of the
+  // server says so.
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Guests that have the slot init's uid must not inspect its memory. Grade none promises no such
+  // thing.
+  if (bare_.walls == Walls::kLandlock && ::prctl(PR_GET_DUMPABLE) != 0) {
+    return StepResult::Failure(Stage::kDrop, EPERM);
+  }
   if (bare_.uid != 0) {
     const int error = AsGuest(bare_.uid, [](int) { return 0; }, 0);
     if (error != 0) return StepResult::Failure(Stage::kIdentity, error);
@@ -40,6 +54,8 @@ StepResult BareSlot::SetUp(const Setup& setup) {
       return StepResult::Failure(Stage::kDrop, dropped);
     }
   }
+  // In grade none a guest may signal every process that the user of polybox may signal.
+  if (bare_.uid == 0 && bare_.walls == Walls::kLandlock) signals_stay_inside_ = KeepSignalsInside();
   for (std::size_t i = 0; i < setup.operations.size(); ++i) {
     const std::string& directory = setup.operations[i].target;
     const bool spoiled = static_cast<int>(i) == setup.fail_at;
@@ -48,58 +64,89 @@ StepResult BareSlot::SetUp(const Setup& setup) {
     }
     directories_.push_back(directory);
   }
-  return {};
+  if (bare_.user == 0) return {};
+  const int error = BecomeUser();
+  return error == 0 ? StepResult() : StepResult::Failure(Stage::kIdentity, error);
 }
 
+int BareSlot::BecomeUser() const {
+  if (const int error = DropBoundingSet(bare_)) return error;
+  const auto [uid, gid] = GuestIds();
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(gid, gid, gid) != 0 ||
+      ::setresuid(uid, uid, uid) != 0) {
+    return errno;
+  }
+  // The change of uid has cleared the parent-death signal.
+  return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 ? 0 : errno;
+}
+
+/// Makes a scratch directory that belongs to the guests. Returns 0 or an errno.
 int BareSlot::MakeDirectory(const std::string& directory) const {
   const std::string path = bare_.home + "/" + directory;
   if (::mkdir(path.c_str(), S_IRWXU) != 0) return errno;
-  return ::chown(path.c_str(), guest_ids.uid, guest_ids.gid) == 0 ? 0 : errno;
+  return ::chown(path.c_str(), GuestIds().uid, GuestIds().gid) == 0 ? 0 : errno;
 }
 
-StepResult BareSlot::MakePod(PodOptions options, Pod& pod) {
-  if (bare_.walls == Walls::kLandlock) {
-    int index = -1;
-    if (const int error = ruleset_.Make(bare_, index)) {
-      return StepResult::Failure(Stage::kLandlock, error, index);
-    }
-  }
+StepResult BareSlot::MakeRuleset() {
+  if (bare_.walls != Walls::kLandlock) return {};
+  int index = -1;
+  const int error = ruleset_.Make(bare_, index);
+  return error == 0 ? StepResult() : StepResult::Failure(Stage::kLandlock, error, index);
+}
+
+StepResult BareSlot::MakeCell(CellOptions options, Cell& cell) {
+  const StepResult ruled = MakeRuleset();
+  if (!ruled.ok) return ruled;
   options.in_namespaces = false;
   options.ruleset = ruleset_.fd();
   options.closed_trees = bare_.closed_trees;
-  const StepResult made = init::MakePod(options, pod);
-  if (!made.ok) EndPod(pod);
+  const StepResult made = init::MakeCell(options, cell);
+  if (!made.ok) EndCell(cell);
   return made;
 }
 
-Ended BareSlot::EndPod(Pod& pod) {
+Ended BareSlot::EndCell(Cell& cell) {
   Ended ended;
-  if (!pod.exists()) return ended;
-  ::kill(pod.pid, SIGKILL);
-  // Not reaped here: its usage is that of those it has reaped.
+  if (!cell.exists()) return ended;
+  ::kill(cell.pid, SIGKILL);
+  // The cell's init is not reaped here: EndTree() reaps it, and its usage includes the children
+  // that it has reaped.
   siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(pod.pid), &info, WEXITED | WNOWAIT) < 0 &&
+  while (::waitid(P_PID, static_cast<id_t>(cell.pid), &info, WEXITED | WNOWAIT) < 0 &&
          errno == EINTR) {
   }
-  // As wait() would say it.
+  // In the format of wait().
   ended.status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;
-  // A slot whose guests do not end is of no use to anyone; the server makes another.
-  if (!EndTree(bare_.uid, ended)) ::_exit(1);
-  ::close(pod.pidfd);
-  ::close(pod.control);
-  ::close(pod.socket);
+  // A slot whose guests do not end cannot be used again. The server makes another slot.
+  if (!EndTree({bare_.uid, signals_stay_inside_}, ended)) ::_exit(1);
   ForgetRun();
-  pod = {};
+  cell = {};
   return ended;
 }
 
+StepResult BareSlot::Prepare(ProcessOptions& options) {
+  const StepResult ruled = MakeRuleset();
+  options.in_namespaces = false;
+  options.ruleset = ruleset_.fd();
+  options.closed_trees = bare_.closed_trees;
+  return ruled;
+}
+
+void BareSlot::EndLease(pid_t lease_init) {
+  ::kill(lease_init, SIGKILL);
+  Ended ignored;
+  if (!EndTree({bare_.uid, signals_stay_inside_}, ignored)) ::_exit(1);
+}
+
+/// Removes a scratch directory with its content. Returns 0 or an errno.
 int BareSlot::Clear(const std::string& directory) const {
   const std::string path = bare_.home + "/" + directory;
-  const int fd = OpenClosed(AT_FDCWD, path.c_str());
-  if (fd < 0) return errno == ENOENT ? 0 : errno;
-  // All in it is the guests'; their own uid is enough to remove it, and reaches nothing else.
-  const int error = bare_.uid == 0 ? RemoveContents(fd) : AsGuest(bare_.uid, RemoveContents, fd);
-  ::close(fd);
+  const UniqueFd fd(OpenClosed(AT_FDCWD, path.c_str()));
+  if (!fd.valid()) return errno == ENOENT ? 0 : errno;
+  // All content belongs to the guests. Their own uid is enough to remove it, and reaches nothing
+  // else.
+  const int error =
+      bare_.uid == 0 ? RemoveContents(fd.get()) : AsGuest(bare_.uid, RemoveContents, fd.get());
   if (error != 0) return error;
   return ::rmdir(path.c_str()) == 0 ? 0 : errno;
 }

@@ -1,13 +1,15 @@
+#include "jail/init/egress.h"
+
 #include <cerrno>
 #include <cstring>
-#include <unistd.h>
+#include <utility>
 
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "jail/init/slot.h"
+#include "jail/init/protocol.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 // Waiting connections; the proxy takes them at once.
 constexpr int kBacklog = 64;
 
-int RaiseLoopback(int socket) {
+int RaiseBy(int socket) {
   ifreq request{};
   std::strcpy(request.ifr_name, "lo");
   if (::ioctl(socket, SIOCGIFFLAGS, &request) != 0) return errno;
@@ -36,17 +38,18 @@ int ListenOn(int socket) {
 
 }  // namespace
 
-int ListenForEgress(int& listener) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return errno;
-  int error = RaiseLoopback(fd);
-  if (error == 0) error = ListenOn(fd);
-  if (error == 0) {
-    listener = fd;
-  } else {
-    ::close(fd);
-  }
-  return error;
+int RaiseLoopback() {
+  const UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return fd.valid() ? RaiseBy(fd.get()) : errno;
+}
+
+int ListenForEgress(UniqueFd& listener) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return errno;
+  if (const int error = RaiseBy(fd.get())) return error;
+  if (const int error = ListenOn(fd.get())) return error;
+  listener = std::move(fd);
+  return 0;
 }
 
 }  // namespace polybox::jail::init

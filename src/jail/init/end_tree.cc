@@ -5,39 +5,42 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <set>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "base/unique_fd.h"
 
 namespace polybox::jail::init {
 namespace {
 
 constexpr int kMostSeconds = 10;
 constexpr long kPause = 100'000;  // nanoseconds between two looks
-// Each round stops all that can be seen; a limit on processes makes it converge long before.
-constexpr int kMostRounds = 100;
 
 struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
+  /// In clock ticks since boot. The PID and this time together name one process.
+  unsigned long long start = 0;
 };
 
 std::string ReadProcFile(const char* pid, const char* file) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%s/%s", pid, file);
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "";
+  const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return "";
   char text[2048];
-  const ssize_t size = ::read(fd, text, sizeof text);
-  ::close(fd);
+  const ssize_t size = ::read(fd.get(), text, sizeof text);
   return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
 }
 
@@ -51,47 +54,77 @@ void ForEachProcess(Visit visit) {
   ::closedir(all);
 }
 
+/// Returns a process with PID 0 when there is no such process.
+Process ReadProcess(const char* pid) {
+  const std::string stat = ReadProcFile(pid, "stat");
+  // After the name, which may hold any character, come the state and the parent.
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos || stat.size() < name_end + 5) return {};
+  const std::size_t parent = name_end + 4;
+  // The start time is 18 fields after the parent.
+  std::size_t start = parent;
+  for (int i = 0; i < 18 && start != std::string::npos; ++i) {
+    start = stat.find(' ', start);
+    if (start != std::string::npos) ++start;
+  }
+  return {std::atoi(pid), std::atoi(stat.c_str() + parent),
+          start == std::string::npos ? 0 : std::strtoull(stat.c_str() + start, nullptr, 10)};
+}
+
 std::vector<Process> AllProcesses() {
   std::vector<Process> found;
   ForEachProcess([&](const char* pid) {
-    const std::string stat = ReadProcFile(pid, "stat");
-    // After the name, which may hold anything: its state, then its parent.
-    const std::size_t name_end = stat.rfind(')');
-    if (name_end == std::string::npos || stat.size() < name_end + 5) return;
-    const char* parent = stat.c_str() + name_end + 4;
-    found.push_back({std::atoi(pid), std::atoi(parent)});
+    const Process process = ReadProcess(pid);
+    if (process.pid > 0) found.push_back(process);
   });
   return found;
 }
 
-std::vector<pid_t> Descendants() {
+/// Returns all descendants of this process that /proc shows now.
+std::vector<Process> Descendants() {
   const std::vector<Process> all = AllProcesses();
-  std::vector<pid_t> tree = {::getpid()};
+  std::vector<Process> tree = {{.pid = ::getpid()}};
   for (std::size_t i = 0; i < tree.size(); ++i) {
     for (const Process& process : all) {
-      if (process.parent == tree[i]) tree.push_back(process.pid);
+      if (process.parent == tree[i].pid) tree.push_back(process);
     }
   }
   tree.erase(tree.begin());
   return tree;
 }
 
-/// Stopping all first, because a stopped process still counts against the limit: those who go on
-/// forking run into it, and are seen in the next round.
-void StopAndKill() {
-  std::vector<pid_t> stopped;
-  for (int round = 0; round < kMostRounds; ++round) {
-    const std::vector<pid_t> found = Descendants();
-    bool news = false;
-    for (const pid_t pid : found) {
-      if (std::find(stopped.begin(), stopped.end(), pid) != stopped.end()) continue;
-      news = true;
-      ::kill(pid, SIGSTOP);
-      stopped.push_back(pid);
-    }
-    if (!news) break;
+/// Signals the process. Its PID may belong to another process by now, which is no descendant. So
+/// the owner of the PID is first held by a pidfd, then compared.
+void Signal(const Process& process, int number) {
+  const UniqueFd held(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!held.valid()) return;
+  const Process now = ReadProcess(std::to_string(process.pid).c_str());
+  if (now.pid == process.pid && now.start == process.start) {
+    ::syscall(SYS_pidfd_send_signal, held.get(), number, nullptr, 0);
   }
-  for (const pid_t pid : Descendants()) ::kill(pid, SIGKILL);
+}
+
+/// Returns seconds since an unspecified moment.
+time_t Now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+/// For a host where kill(-1) cannot be used. Stops all descendants, again and again until a round
+/// sees no new one: a stopped process cannot fork. Then kills them. Gives up looking at `deadline`.
+void StopAndKill(time_t deadline) {
+  std::set<std::pair<pid_t, unsigned long long>> stopped;
+  bool is_new = true;
+  while (is_new && Now() < deadline) {
+    is_new = false;
+    for (const Process& process : Descendants()) {
+      if (!stopped.emplace(process.pid, process.start).second) continue;
+      is_new = true;
+      Signal(process, SIGSTOP);
+    }
+  }
+  for (const Process& process : Descendants()) Signal(process, SIGKILL);
 }
 
 std::uint64_t Nanoseconds(const timeval& time) {
@@ -101,6 +134,7 @@ std::uint64_t Nanoseconds(const timeval& time) {
 
 enum class Reaped { kAll, kNone, kSome };
 
+/// Reaps one child that has ended, if any, and adds its usage to `ended`.
 Reaped ReapOne(Ended& ended) {
   rusage usage{};
   const pid_t pid = ::wait4(-1, nullptr, WNOHANG, &usage);
@@ -113,7 +147,7 @@ Reaped ReapOne(Ended& ended) {
   return Reaped::kSome;
 }
 
-/// True when no child is left; false when some do not end by themselves for now.
+/// Returns true when no child is left; false when some children do not end soon.
 bool ReapAll(Ended& ended) {
   constexpr int kPatience = 20;
   for (int quiet = 0; quiet < kPatience;) {
@@ -127,7 +161,7 @@ bool ReapAll(Ended& ended) {
   return false;
 }
 
-/// In one step that no fork can outrun.
+/// Kills in one step, which no fork can escape.
 int KillEveryone(int) {
   return ::kill(-1, SIGKILL) == 0 || errno == ESRCH ? 0 : errno;
 }
@@ -138,8 +172,9 @@ int AsGuest(unsigned guest_uid, int (*work)(int), int argument) {
   const pid_t pid = ::fork();
   if (pid < 0) return errno;
   if (pid == 0) {
-    // Only the effective uid is the guests': they may signal whoever has theirs as the real or the
-    // saved one, and kill(-1) reaches whoever has one of ours.
+    // A process may signal another if its real or effective uid is the other's real or saved uid.
+    // Only the effective uid is the guests' here: this process can signal guests, but they cannot
+    // signal this process.
     const unsigned spare = guest_uid - 1;
     const bool became = ::setgroups(0, nullptr) == 0 &&
                         ::setresgid(guest_uid, guest_uid, guest_uid) == 0 &&
@@ -152,20 +187,18 @@ int AsGuest(unsigned guest_uid, int (*work)(int), int argument) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
-bool EndTree(unsigned guest_uid, Ended& ended) {
-  // Who was about to end is usually gone at once.
+bool EndTree(const KillAll& how, Ended& ended) {
+  // Processes that were about to end have usually ended by now.
   Reaped reaped = ReapOne(ended);
   while (reaped == Reaped::kSome) reaped = ReapOne(ended);
   if (reaped == Reaped::kAll) return true;
-  timespec begin{};
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &begin);
+  const time_t deadline = Now() + kMostSeconds;
   do {
-    if (guest_uid != 0) AsGuest(guest_uid, KillEveryone, 0);
-    StopAndKill();
+    if (how.guest_uid != 0) AsGuest(how.guest_uid, KillEveryone, 0);
+    if (how.signals_stay_inside) KillEveryone(0);
+    StopAndKill(deadline);
     if (ReapAll(ended)) return true;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (now.tv_sec - begin.tv_sec < kMostSeconds);
+  } while (Now() < deadline);
   return false;
 }
 

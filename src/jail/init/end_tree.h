@@ -1,5 +1,7 @@
-// Ending all descendants of the slot init where no PID namespace does it. The slot init is a child
-// subreaper, so whoever loses their parent becomes its child: none are left when it has no child.
+// Ends all descendants of the calling process where neither a PID namespace nor a cgroup does so.
+// The caller, a slot init or the supervisor of a lease's process, is a child subreaper. A process
+// that loses its parent becomes a child of the caller. So no descendant is left when the caller has
+// no child.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +10,21 @@
 
 namespace polybox::jail::init {
 
-/// Kills and reaps them all; their usage is added to `ended`. With a `guest_uid` other
-/// than 0 that uid is nobody's but the guests'. False when some are still there after ten seconds.
-bool EndTree(unsigned guest_uid, Ended& ended);
+/// The ways in which kill(-1) reaches all descendants and no other process. kill(-1) signals in one
+/// step, so no process can escape it by forking.
+struct KillAll {
+  /// A uid that only guests have; 0 if there is none.
+  unsigned guest_uid = 0;
+  /// KeepSignalsInside() (landlock.h) was successful.
+  bool signals_stay_inside = false;
+};
 
-/// Does `work` (which returns an errno) in a child process with the guests' uid and no rights. The
-/// guests cannot signal it. Its errno, or that of becoming it.
+/// Kills and reaps all descendants and adds their usage to `ended`. Returns false when some of them
+/// still exist after ten seconds.
+bool EndTree(const KillAll& how, Ended& ended);
+
+/// Calls `work`, which returns an errno, in a child process with the guests' uid and no rights. The
+/// guests cannot signal that child. Returns the errno of `work`, or of the change of uid.
 int AsGuest(unsigned guest_uid, int (*work)(int), int argument);
 
 }  // namespace polybox::jail::init

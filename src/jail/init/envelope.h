@@ -1,4 +1,5 @@
-// What sendmsg() and recvmsg() take: one piece of content and the descriptors beside it.
+// The arguments of sendmsg() and recvmsg(): one buffer, and the descriptors and credentials beside
+// it. It does not allocate, so that processes that share memory may use it too (raw.h).
 #pragma once
 
 #include <array>
@@ -15,12 +16,12 @@ namespace polybox::jail::init {
 
 class Envelope {
  public:
-  /// To receive into `room`, which must outlive it.
+  /// For receiving into `room`, which must outlive the envelope.
   explicit Envelope(std::span<char> room) : Envelope(room.data(), room.size()) {
     header_.msg_control = control_.data();
     header_.msg_controllen = control_.size();
   }
-  /// To send; `bytes` must outlive it.
+  /// For sending; `bytes` must outlive the envelope.
   Envelope(std::string_view bytes, std::span<const int> fds)
       : Envelope(const_cast<char*>(bytes.data()), bytes.size()) {
     if (fds.empty()) return;
@@ -37,10 +38,11 @@ class Envelope {
 
   msghdr* header() { return &header_; }
 
-  // After something was received.
-  /// Bytes or descriptors were lost.
+  // The following functions are valid after a message was received.
+
+  /// Whether bytes or descriptors were lost.
   bool is_cut() const { return (header_.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0; }
-  /// Visits what came: descriptors as a span of them, who sent it as a ucred.
+  /// Visits what was received: descriptors as a span, the sender's credentials as a ucred.
   template <typename TakeDescriptors, typename TakeSender>
   void Open(TakeDescriptors take_descriptors, TakeSender take_sender) {
     for (cmsghdr* part = CMSG_FIRSTHDR(&header_); part != nullptr;

@@ -1,10 +1,12 @@
-// The files that most sessions begin and end with: a program, and a directory for what it makes. To
-// take them away costs a tenth of a new file system, so where nothing else has happened to the old
-// one, it stays.
+// The files that most sessions begin and end with: a program, and a directory for its results. To
+// remove them costs a tenth of mounting a new file system. So the old file system stays if nothing
+// else has happened to it.
 //
-// Other names for what was put there need no inode of their own and may not show in any time. So
-// what is still there when it has been taken away is looked for, and the place in the directory
-// that the next name gets, which tells how many there were.
+// A hard link to one of these files needs no inode of its own and may not show in any time. So
+// after the removal two things are checked: that the directory is empty, and the position in the
+// directory that the next name gets. That position tells how many names there were.
+#include "jail/init/filling.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
@@ -14,7 +16,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "jail/init/slot.h"
+#include "base/unique_fd.h"
+#include "jail/init/scratch.h"
+#include "jail/init/trace.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -27,8 +31,9 @@ bool Remove(int directory, const FileHeader& file) {
   return ::unlinkat(directory, file.name.c_str(), S_ISDIR(file.mode) ? AT_REMOVEDIR : 0) == 0;
 }
 
-/// The place in the directory of what was put there last, which the kernel lists first: it stands
-/// with the entry before it, the parent's. 0 when it cannot be told.
+/// Returns the position in the directory of the last new entry, which the kernel lists first. The
+/// position is recorded with the preceding entry, which is that of the parent. Returns 0 when it is
+/// unknown.
 std::int64_t LastPlace(int directory) {
   struct Entry {
     std::uint64_t inode;
@@ -42,12 +47,13 @@ std::int64_t LastPlace(int directory) {
   return is_read ? itself_and_parent[1].next : 0;
 }
 
-/// Of a directory in which there is nothing, the last place is that behind all others.
+/// In an empty directory the last position is the one behind all others.
 bool IsEmpty(int directory) {
   return LastPlace(directory) == std::numeric_limits<std::int32_t>::max();
 }
 
-/// The place that the next name gets, by making one where there is none; 0 when it cannot be told.
+/// Returns the position in the directory that the next entry gets; 0 when it is unknown. Makes an
+/// entry in the empty directory to find out, and removes it.
 std::int64_t NextPlace(int directory) {
   constexpr const char* kName = "probe";
   if (::mkdirat(directory, kName, 0700) != 0) return 0;
@@ -55,7 +61,7 @@ std::int64_t NextPlace(int directory) {
   return ::unlinkat(directory, kName, AT_REMOVEDIR) == 0 ? place : 0;
 }
 
-/// Those of the directory itself: when it was last read is nobody's business.
+/// Renews the times of the directory itself: the next guest must not see when it was last read.
 bool RenewTimes(int directory) {
   return ::futimens(directory, nullptr) == 0;
 }
@@ -67,8 +73,8 @@ bool MakeAsGoodAsNew(int directory, const std::vector<FileHeader>& files, std::i
          RenewTimes(directory);
 }
 
-int Open(const Scratch& scratch) {
-  return ::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+UniqueFd Open(const Scratch& scratch) {
+  return UniqueFd(::open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 }  // namespace
@@ -81,10 +87,10 @@ void RememberFilling(Scratch& scratch, const std::vector<FileHeader>& files) {
   scratch.files = files;
   scratch.trace = {};
   if (!EveryChangeShows() || !std::ranges::all_of(files, IsDirectlyInside)) return;
-  const int directory = Open(scratch);
-  if (directory < 0) return;
-  scratch.last_place = LastPlace(directory);
-  ::close(directory);
+  UniqueFd directory = Open(scratch);
+  if (!directory.valid()) return;
+  scratch.last_place = LastPlace(directory.get());
+  directory.reset();
   scratch.trace = LookAt(scratch.path());
 }
 
@@ -92,10 +98,10 @@ bool TakeFillingAway(Scratch& scratch) {
   const std::vector<FileHeader> files = std::move(scratch.files);
   scratch.files.clear();
   if (files.empty() || !IsAsItWas(scratch.path(), scratch.trace)) return false;
-  const int directory = Open(scratch);
-  if (directory < 0) return false;
-  const bool is_as_new = MakeAsGoodAsNew(directory, files, scratch.last_place);
-  ::close(directory);
+  UniqueFd directory = Open(scratch);
+  if (!directory.valid()) return false;
+  const bool is_as_new = MakeAsGoodAsNew(directory.get(), files, scratch.last_place);
+  directory.reset();
   constexpr std::size_t kProbe = 1;
   if (is_as_new) scratch.trace = LookAfter(scratch.path(), scratch.trace, kProbe);
   return is_as_new;

@@ -1,3 +1,5 @@
+#include "jail/init/guest.h"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -10,8 +12,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "jail/init/cell_options.h"
+#include "jail/init/ids.h"
 #include "jail/init/raw.h"
-#include "jail/init/slot.h"
+#include "jail/init/step_result.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -20,27 +24,27 @@ int ErrorOf(long result) {
   return result < 0 ? static_cast<int>(-result) : 0;
 }
 
-/// Without capabilities, but for those of `kept` (of the first 32).
+/// Removes all capabilities except those of `kept` (a mask of the first 32).
 int SetCapabilities(std::uint32_t kept) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{kept, kept, kept}, {}};
   return ErrorOf(Raw(SYS_capset, &header, data));
 }
 
-/// Of all capabilities the one to read and enter what its uid may not: what that reaches is
-/// Landlock's business.
+/// Keeps one capability: to read files and enter directories that the uid may not. Landlock bounds
+/// what can be reached with it.
 int KeepReading() {
   if (const int error = SetCapabilities(1U << CAP_DAC_READ_SEARCH)) return error;
   return ErrorOf(Raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0));
 }
 
-int BecomeGuest(const PodOptions& options) {
-  const auto [uid, gid] = guest_ids;
-  // Where the guest's uid is the only one there is, these change nothing and are refused without
-  // harm.
+int BecomeGuest(const CellOptions& options) {
+  const auto [uid, gid] = GuestIds();
+  // Where guests and the slot init have the same uid, these calls would change nothing, and are
+  // refused without harm.
   if (!SharesUsers()) {
     if (options.closed_trees) {
-      // Without it access(2), which gcc asks, would answer as if there were no capability.
+      // Without this, access(2), which gcc calls, would answer as if the capability did not exist.
       Raw(SYS_prctl, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
       Raw(SYS_prctl, PR_SET_KEEPCAPS, 1);
     }
@@ -49,27 +53,46 @@ int BecomeGuest(const PodOptions& options) {
     if (const int error = ErrorOf(Raw(SYS_setresuid, uid, uid, uid))) return error;
   }
   if (const int error = options.closed_trees ? KeepReading() : SetCapabilities(0)) return error;
-  // A change of identity has cleared it; in a PID namespace the pod's end is enough.
+  // The change of uid has cleared the parent-death signal. In a PID namespace the end of the cell
+  // kills the guest anyway.
   if (!options.in_namespaces) Raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   return ErrorOf(Raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 }
 
-}  // namespace
-
-bool SharesUsers() {
-  return Raw(SYS_getuid) == guest_ids.uid;
+/// Joins the cgroup whose directory is open at `directory`.
+int JoinCgroup(int directory) {
+  const long file = Raw(SYS_openat, directory, "cgroup.procs", O_WRONLY | O_CLOEXEC, 0);
+  if (file < 0) return ErrorOf(file);
+  const long written = Raw(SYS_write, file, "0", 1);
+  Raw(SYS_close, file);
+  return ErrorOf(written);
 }
 
-StepResult GiveUpRights(const PodOptions& options) {
-  constexpr int kUsualMask = 022;
-  Raw(SYS_setsid);
-  Raw(SYS_umask, kUsualMask);
-  for (std::uint32_t i = 0; i < options.next.join_count; ++i) {
+StepResult JoinCgroups(const CellOptions& options) {
+  const std::uint32_t count = options.next.join_count;
+  for (std::uint32_t i = 0; i < count; ++i) {
     if (const int error = ErrorOf(Raw(SYS_write, options.cgroups[i], "0", 1))) {
       return StepResult::Failure(Stage::kCgroup, error, static_cast<int>(i));
     }
   }
-  // From here on its cgroups are the root of what it sees of them.
+  // Only clone3 can make a process inside a cgroup.
+  if (options.next.clone_into && !HasClone3()) {
+    if (const int error = JoinCgroup(options.cgroups[count])) {
+      return StepResult::Failure(Stage::kCgroup, error, static_cast<int>(count));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+StepResult GiveUpRights(const CellOptions& options) {
+  constexpr int kUsualMask = 022;
+  Raw(SYS_setsid);
+  Raw(SYS_umask, kUsualMask);
+  const StepResult joined = JoinCgroups(options);
+  if (!joined.ok) return joined;
+  // The guest's cgroups are the root of its cgroup namespace from here on.
   if (options.in_namespaces) {
     if (const int error = ErrorOf(Raw(SYS_unshare, CLONE_NEWCGROUP))) {
       return StepResult::Failure(Stage::kCgroup, error);
@@ -90,7 +113,7 @@ StepResult InstallFilter(const std::string& filter) {
       reinterpret_cast<sock_filter*>(const_cast<char*>(filter.data())),
   };
   if (program.len == 0) return {};
-  // An interpreter that has started ahead has threads.
+  // TSYNC, because an interpreter that has started ahead has threads.
   const long refused =
       Raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
   if (refused == 0) return {};
@@ -119,7 +142,8 @@ StepResult TakePlace(const char* directory, std::span<const ResourceLimit> limit
   if (const int error = ErrorOf(Raw(SYS_chdir, directory))) {
     return StepResult::Failure(Stage::kDirectory, error);
   }
-  // Its group is it alone, with the threads that an interpreter may have by now.
+  // The process group holds only this process, with the threads that an interpreter may have by
+  // now.
   constexpr int kLast = 19;
   Raw(SYS_setpriority, PRIO_PGRP, 0, kLast);
   return SetLimits(limits);
@@ -127,14 +151,6 @@ StepResult TakePlace(const char* directory, std::span<const ResourceLimit> limit
 
 Failed Execute(char* const* argv, char* const* env) {
   return {Stage::kExec, ErrorOf(Raw(SYS_execve, argv[0], argv, env)), -1};
-}
-
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 }  // namespace polybox::jail::init

@@ -1,10 +1,12 @@
-// The namespace of System V objects. A new one costs a twelfth of a short run, so one in which
-// nothing was ever made stays for the next.
+// The namespace of System V objects. A new one costs a twelfth of a short run. So a namespace in
+// which no object was ever made is kept for the next run.
 //
-// The kernel says whether anything was: the identifier that the next object of a kind gets can be
-// chosen, by those with rights over the namespace, and whoever makes one uses that choice up. Where
-// it cannot (CONFIG_CHECKPOINT_RESTORE), every run gets a new namespace. Queues of the POSIX kind
-// can never be made: RLIMIT_MSGQUEUE.
+// The kernel tells whether an object was made. A process with rights over the namespace can choose
+// the identifier of the next object of a kind. The object that gets it uses the choice up. Where
+// the kernel cannot do that (CONFIG_CHECKPOINT_RESTORE), every run gets a new namespace.
+// POSIX queues can never be made: RLIMIT_MSGQUEUE is 0.
+#include "jail/init/ipc.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -12,33 +14,32 @@
 #include <sched.h>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 
-#include "jail/init/slot.h"
-
 namespace polybox::jail::init {
 namespace {
 
 constexpr const char* kChoices[] = {"shm_next_id", "sem_next_id", "msg_next_id"};
-// A first place, of a round that is far away: what programs make after it has others for long, so
-// that what they have removed does not come back under its old name.
+// An identifier with index 0 and a sequence number that is far away: later objects get other
+// identifiers for a long time. So an identifier that a program has removed does not return soon.
 constexpr std::string_view kChosen = "536870912\n";
 
 bool Choose(int file) {
   return ::pwrite(file, kChosen.data(), kChosen.size(), 0) == static_cast<ssize_t>(kChosen.size());
 }
 
-bool IsStillChosen(int file) {
+bool IsStillChosen(const UniqueFd& file) {
   char buffer[16];
-  const ssize_t count = ::pread(file, buffer, sizeof buffer, 0);
+  const ssize_t count = ::pread(file.get(), buffer, sizeof buffer, 0);
   return count > 0 && std::string_view(buffer, static_cast<std::size_t>(count)) == kChosen;
 }
 
-/// What the kernel says of objects, which nobody here wants to know.
+/// Room for the kernel's answers about objects, which are not used here.
 union Room {
   shm_info segments;
   shmid_ds segment;
@@ -48,8 +49,9 @@ union Room {
   semid_ds set;
 };
 
-/// All of one kind. `control` is shmctl() or one of its siblings; `info` makes it tell the last
-/// place in use, `stat` the identifier of what is at a place.
+/// Removes all System V objects of one kind. `control` is shmctl(), msgctl() or semctl(). With the
+/// command `info` it returns the last index in use, with `stat` the identifier of the object at an
+/// index.
 template <typename Control>
 void RemoveKind(Control control, int info, int stat) {
   Room room{};
@@ -60,8 +62,9 @@ void RemoveKind(Control control, int info, int stat) {
   }
 }
 
-/// The kernel frees a namespace when it has time, and until then what is in it counts against the
-/// cgroup of its guests.
+/// Removes all System V objects (shared memory, message queues, semaphores) of the present IPC
+/// namespace. The kernel frees a namespace that nobody uses only some time later. Until then the
+/// memory of its objects is charged to the cgroup of the guests that made them.
 void RemoveAll() {
   RemoveKind([](int id, int command,
                 Room* room) { return ::shmctl(id, command, reinterpret_cast<shmid_ds*>(room)); },
@@ -76,18 +79,15 @@ void RemoveAll() {
 }  // namespace
 
 void Ipc::Open() {
-  directory_ = ::open("/proc/sys/kernel", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (directory_ >= 0) Look();
+  directory_.reset(::open("/proc/sys/kernel", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (directory_.valid()) Look();
 }
 
 void Ipc::Look() {
-  for (const int fd : choices_) ::close(fd);
   choices_.clear();
   for (const char* name : kChoices) {
-    const int fd = ::openat(directory_, name, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return;
-    choices_.push_back(fd);
-    if (!Choose(fd)) return;
+    UniqueFd file(::openat(directory_.get(), name, O_RDWR | O_CLOEXEC));
+    if (!file.valid() || !Choose(choices_.emplace_back(std::move(file)).get())) return;
   }
 }
 
@@ -95,12 +95,12 @@ bool Ipc::IsUnused() const {
   return choices_.size() == std::size(kChoices) && std::ranges::all_of(choices_, IsStillChosen);
 }
 
-int Ipc::Renew() {
-  if (may_be_used_ && !IsUnused()) {
+int Ipc::Renew(const Reuse& reuse) {
+  if (may_be_used_ && !reuse.OfIpc([&] { return IsUnused(); })) {
     RemoveAll();
     if (::unshare(CLONE_NEWIPC) != 0) return errno;
     ++renewals_;
-    if (directory_ >= 0) Look();
+    if (directory_.valid()) Look();
   }
   may_be_used_ = false;
   return 0;

@@ -1,11 +1,12 @@
-// Landlock as the slot init uses it, and its rights by name for those who write the rules. The
-// kernel's header of an older system lacks the newer ones, so the numbers of the ABI stand here.
-// Used by both sides: no dependency beyond protocol.h.
+// Landlock as the slot init uses it, and the names of its rights for the plans that make rules. The
+// kernel header of an older system lacks the newer rights, so this file has the numbers of the ABI.
+// Used by the server and the slot init: it depends on nothing but protocol.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "jail/init/protocol.h"
 
 namespace polybox::jail::init {
@@ -27,11 +28,11 @@ inline constexpr std::uint64_t kRefer = 1U << 13U;
 inline constexpr std::uint64_t kTruncate = 1U << 14U;
 inline constexpr std::uint64_t kDeviceControl = 1U << 15U;
 
-/// What a rule on something that is no directory may grant.
+/// The rights that a rule on anything but a directory may grant.
 inline constexpr std::uint64_t kOfFiles =
     kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
 
-/// What a kernel with this ABI can refuse; everything in it that no rule grants is refused.
+/// What a kernel with this ABI can refuse. Everything in it that no rule grants is refused.
 struct Handled {
   std::uint64_t files = 0;
   std::uint64_t network = 0;
@@ -50,26 +51,26 @@ constexpr Handled HandledBy(int abi) {
   return handled;
 }
 
-/// A set of rules for landlock_restrict_self. The descriptors of the paths stay open with it: a
-/// rule on a file of /proc holds only while somebody holds the file.
+/// A ruleset for landlock_restrict_self. The descriptors of the paths stay open as long as the
+/// ruleset. A rule on a file of /proc holds only while a process has that file open.
 class Ruleset {
  public:
-  Ruleset() = default;
-  Ruleset(const Ruleset&) = delete;
-  Ruleset& operator=(const Ruleset&) = delete;
-  ~Ruleset() { Close(); }
-
-  /// 0, or the errno; `index` is the rule that was refused, -1 for none of them. Paths that are not
-  /// there are passed over.
+  /// Makes the ruleset. Returns 0 or an errno; `index` is then the rule that was refused, or -1 if
+  /// no rule was. Paths that do not exist are skipped.
   int Make(const Bare& bare, int& index);
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
  private:
-  void Close();
   int Add(const Bare& bare, const PathRule& rule, std::uint64_t handled);
 
-  int fd_ = -1;
-  std::vector<int> paths_;
+  UniqueFd fd_;
+  std::vector<UniqueFd> paths_;
 };
+
+/// Puts the calling process, and all processes that it starts from here on, into a Landlock domain
+/// that signals cannot leave. kill(-1) of the caller then reaches its descendants and no other
+/// process. Returns false where the kernel cannot do that (before Linux 6.12), or where a trial
+/// shows that signals still reach the caller's parent.
+bool KeepSignalsInside();
 
 }  // namespace polybox::jail::init

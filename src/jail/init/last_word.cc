@@ -13,12 +13,14 @@ namespace polybox::jail::init {
 namespace {
 
 constexpr std::size_t kSize = sizeof(std::uint32_t);
-// Above the eight bits of an exit code.
+// The flags are above the eight bits of an exit code.
 constexpr std::uint32_t kSaid = 1U << 8U;
 constexpr std::uint32_t kInterrupted = 1U << 9U;
 constexpr std::uint32_t kListening = 1U << 10U;
-// By then nobody has killed us, and nobody will.
+// If no process has killed the guest within this time, none will.
 constexpr timespec kPatience = {2, 0};
+// A guest can clear the flag of Interrupt(). The init then sleeps no longer than this.
+constexpr timespec kLongestSleep = {1, 0};
 
 long Futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value,
            const timespec* most = nullptr) {
@@ -69,10 +71,10 @@ std::optional<int> LastWord::Heard() const {
 }
 
 void LastWord::Await() {
-  // A guest can write anything there: what is no word is slept on as nothing is, or its init would
-  // turn in circles, at nobody's cost.
+  // A guest can write any value to the page. A value that is no report does not keep the init
+  // awake. A caller that calls in a loop bounds the cost itself (CpuShare).
   const std::uint32_t seen = page_->load();
-  if ((seen & (kSaid | kInterrupted)) == 0) Futex(page_, FUTEX_WAIT, seen);
+  if ((seen & (kSaid | kInterrupted)) == 0) Futex(page_, FUTEX_WAIT, seen, &kLongestSleep);
   page_->fetch_and(~kInterrupted);
 }
 

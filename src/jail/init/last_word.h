@@ -1,10 +1,13 @@
-// The last word of a warm guest: "I end now, with this code", said before the kernel takes apart
-// what an interpreter has in memory, which takes longer than most programs run. It is in a page
-// that the guest shares with its pod's init and that needs no descriptor. All that it can do is
-// what exit() does: when it is heard, the run is over, and all of the pod is killed as soon as the
-// answer is on its way. Where the kernel has told of another end already, that counts. What a pod's
-// init calls is raw (raw.h), for it shares its slot init's memory; it is the slot init that maps it
-// for both.
+// The last word of a warm guest: its exit code, reported before the kernel takes apart the memory
+// of an interpreter. That takes longer than most programs run. The code is in a page that the
+// guest shares with its cell's init and that needs no descriptor.
+//
+// The last word can do no more than exit() can. When the cell's init reads it, the run is over, and
+// all processes of the cell are killed as soon as the answer is sent. If the kernel has already
+// reported another end of the guest, that end counts.
+//
+// The slot init maps the page for itself and the cell's init, which share memory. The cell's init
+// makes raw system calls only (raw.h).
 #pragma once
 
 #include <atomic>
@@ -17,27 +20,30 @@ namespace polybox::jail::init {
 
 class LastWord {
  public:
-  /// A descriptor of a new one, or -1.
+  /// Returns a descriptor of a new page, or -1.
   static int Make();
-  /// Whether it is there from here on. The descriptor stays the caller's. Children do not have it.
+  /// Maps the page of `fd` into the calling process. Returns whether that succeeded. The descriptor
+  /// stays the caller's. Children made by fork() do not have the page.
   bool Map(int fd);
   void Unmap();
 
-  // The guest's side.
-  /// Nothing happens in a process that has not mapped it itself, or when there is none. Where
-  /// somebody listens, the process is killed in here, before long; it waits for that, for its own
-  /// end would take a processor from whoever answers.
+  // For the guest.
+  /// Reports the exit code. Does nothing without a page, or in a process that has not called Map()
+  /// itself. If a cell's init listens, the calling process waits here to be killed. Its ordinary
+  /// end would take a processor from the processes that send the answer. Without a kill the call
+  /// returns after two seconds.
   void Say(int code);
 
-  // The init's side.
+  // For the cell's init. The slot init calls Listen().
   bool exists() const { return page_ != nullptr; }
-  /// Once, before there is a guest.
+  /// Tells the guest that a cell's init listens. Call it once, before the guest exists.
   void Listen();
-  /// What has been said.
+  /// Returns the reported exit code, if there is one.
   std::optional<int> Heard() const;
-  /// Returns at once if something has been said, or Interrupt() was called, since the last Await().
+  /// Waits for a report. Returns at once if the guest has reported or Interrupt() was called since
+  /// the last Await(); at the latest after a second.
   void Await();
-  /// Safe in a signal handler.
+  /// Wakes Await(). Safe in a signal handler.
   void Interrupt();
 
  private:

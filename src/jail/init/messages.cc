@@ -11,13 +11,13 @@
 namespace polybox::jail::init {
 namespace {
 
-/// ECONNRESET says, once, that the other side has gone without reading all that we sent; what it
-/// said itself is still to be read.
+/// Returns whether to call again. The kernel reports ECONNRESET once when the peer has closed its
+/// end without reading everything that was sent to it. The peer's own messages can still be read.
 bool IsWorthAnotherTry(ssize_t result) {
   return result < 0 && (errno == EINTR || errno == ECONNRESET);
 }
 
-/// The length of the next message, 0 when there will be none.
+/// Returns the length of the next message; 0 when there will be none.
 std::size_t NextLength(int socket) {
   ssize_t length = 0;
   do {
@@ -26,7 +26,8 @@ std::size_t NextLength(int socket) {
   return length <= 0 ? 0 : static_cast<std::size_t>(length);
 }
 
-/// The next message and what came with it. Its length, 0 when there is none or it is not whole.
+/// Takes the next message and its descriptors. Returns its length; 0 when there is none, or when it
+/// does not fit.
 std::size_t TakeNext(int socket, Received& received, std::span<char> room) {
   Envelope envelope(room);
   ssize_t size = 0;
@@ -34,15 +35,25 @@ std::size_t TakeNext(int socket, Received& received, std::span<char> room) {
     size = ::recvmsg(socket, envelope.header(), MSG_CMSG_CLOEXEC);
   } while (IsWorthAnotherTry(size));
   if (size <= 0) return 0;
-  envelope.Open([&](std::span<const int> fds) { received.fds.assign(fds.begin(), fds.end()); },
+  envelope.Open([&](std::span<const int> fds) { received.fds = Descriptors(fds); },
                 [&](const ucred& sender) { received.sender = sender.pid; });
   return envelope.is_cut() ? 0 : static_cast<std::size_t>(size);
 }
 
 }  // namespace
 
-Received::~Received() {
-  for (const int fd : fds) ::close(fd);
+Descriptors& Descriptors::operator=(Descriptors&& other) noexcept {
+  if (this == &other) return *this;
+  Close();
+  fds_ = std::exchange(other.fds_, {});
+  return *this;
+}
+
+void Descriptors::Close() {
+  for (const int fd : fds_) {
+    if (fd >= 0) ::close(fd);
+  }
+  fds_.clear();
 }
 
 bool Receive(int socket, Received& received) {

@@ -1,4 +1,7 @@
-// The /proc of a pod: of its PID namespace, and of the host no more than programs need.
+// The /proc of a cell: it shows the cell's PID namespace, and of the host no more than programs
+// need.
+#include "jail/init/proc.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -9,17 +12,17 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "jail/init/ids.h"
 #include "jail/init/raw.h"
-#include "jail/init/slot.h"
 
 namespace polybox::jail::init {
 namespace {
 
 constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-// World-readable, tells about the host, and no program needs it: bound over with an empty file or
-// directory. What only the host's root may read (kcore, kmsg, timer_list, sysrq-trigger, ...) is
-// closed anyway: that root has no uid in here.
+// World-readable files that tell about the host and that no program needs. Each is covered by an
+// empty file or directory. Files that only the host's root may read (kcore, kmsg, timer_list,
+// sysrq-trigger, ...) are closed anyway, since that root has no uid in the jail.
 struct Mask {
   const char* path;
   const char* cover;
@@ -36,22 +39,49 @@ constexpr Mask kMasked[] = {
     {"/proc/bus", kNoDirectory},
     {"/proc/pressure", kNoDirectory},
     {"/proc/sys/kernel/random/boot_id", kNoFile},
+    // A guest can change these and another guest can read them, so two guests could communicate.
+    {"/proc/locks", kNoFile},  // the kernel lists locks of open files of all namespaces
+    {"/proc/modules", kNoFile},
+    {"/proc/softirqs", kNoFile},
+    {"/proc/schedstat", kNoFile},
+    {"/proc/vmstat", kNoFile},
+    {"/proc/zoneinfo", kNoFile},
+    {"/proc/buddyinfo", kNoFile},
+    {"/proc/fs", kNoDirectory},      // block allocation of the host's file systems
+    {"/proc/sys/fs", kNoDirectory},  // files, inodes and names in use
 };
-// The kernel shows the keys of those users that the reader's namespace knows. Where these are ours
-// alone, there are none: guests may not make any.
+// The kernel shows the keys of the users that the reader's namespace knows. Where the slot's users
+// are its own alone, they have no keys: guests may not make any.
 constexpr Mask kMaskedWhereUsersAreShared[] = {
     {"/proc/keys", kNoFile},
     {"/proc/key-users", kNoFile},
 };
 
-// Those that are there for as long as it is mounted. They have the time when somebody first
-// followed them.
+// For guests with the uid of a user of the host, perhaps root: the kernel lets that uid write or
+// read these without any capability.
+constexpr Mask kMaskedFromHostIds[] = {
+    {"/proc/keys", kNoFile},          {"/proc/key-users", kNoFile},
+    {"/proc/sysrq-trigger", kNoFile}, {"/proc/kcore", kNoFile},
+    {"/proc/kmsg", kNoFile},          {"/proc/timer_list", kNoFile},
+    {"/proc/vmallocinfo", kNoFile},   {"/proc/slabinfo", kNoFile},
+    {"/proc/pagetypeinfo", kNoFile},  {"/proc/kpagecount", kNoFile},
+    {"/proc/kpageflags", kNoFile},    {"/proc/kpagecgroup", kNoFile},
+    {"/proc/iomem", kNoFile},         {"/proc/ioports", kNoFile},
+    {"/proc/mtrr", kNoFile},          {"/proc/irq", kNoDirectory},
+    {"/proc/acpi", kNoDirectory},     {"/proc/scsi", kNoDirectory},
+    {"/proc/driver", kNoDirectory},   {"/proc/asound", kNoDirectory},
+    {"/proc/sys", kNoDirectory},
+};
+
+// The links whose inodes live as long as the mount. Each has the time when a process first followed
+// it.
 constexpr const char* kLinks[] = {"/proc/self", "/proc/thread-self"};
 
 bool IsBefore(const timespec& one, const timespec& other) {
   return std::pair(one.tv_sec, one.tv_nsec) < std::pair(other.tv_sec, other.tv_nsec);
 }
 
+/// Covers the files. A file that the kernel does not have is no error.
 int Cover(std::span<const Mask> masks) {
   for (const auto& [path, cover] : masks) {
     const long covered = Raw(SYS_mount, cover, path, nullptr, MS_BIND, nullptr);
@@ -63,11 +93,19 @@ int Cover(std::span<const Mask> masks) {
 }  // namespace
 
 int MountProc() {
-  // Processes of others are not shown: an init tells what those used that it has reaped.
+  // hidepid=2 hides the processes of other users, among them the init, whose usage tells about the
+  // children that it has reaped.
   const long mounted = Raw(SYS_mount, "proc", "/proc", "proc", kFlags, "hidepid=2");
   if (mounted < 0) return static_cast<int>(-mounted);
   if (const int error = Cover(kMasked)) return error;
   return SharesUsers() ? Cover(kMaskedWhereUsersAreShared) : 0;
+}
+
+int GuardProc() {
+  if (const int error = Cover(kMaskedFromHostIds)) return error;
+  constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | kFlags;
+  const long mounted = Raw(SYS_mount, nullptr, "/proc", nullptr, kReadOnly, nullptr);
+  return mounted < 0 ? static_cast<int>(-mounted) : 0;
 }
 
 void ProcLinks::Look() {
@@ -98,8 +136,7 @@ bool ProcLinks::AreAsTheyWere() const {
 bool ForgetLooksAtProc(ProcLinks& links) {
   if (!links.AreAsTheyWere()) return false;
   links.Settle();
-  // Of a file system that is to be mounted in another way the kernel forgets all else, though it
-  // stays the same.
+  // On a remount the kernel forgets all other inodes of the file system. The mount itself stays.
   return ::mount("", "/proc", "", MS_REMOUNT | kFlags, "") == 0;
 }
 

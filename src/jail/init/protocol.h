@@ -1,5 +1,5 @@
-// The messages between the server, a slot init and the pods that it makes, over SEQPACKET sockets,
-// descriptors beside them:
+// The messages between the server, a slot init and its cells, over SEQPACKET sockets. Descriptors
+// are sent beside the bytes; "+" stands before them:
 //
 //   server                                 slot init
 //   Setup{operations} + trees       ─▸     builds the slot's root, once
@@ -8,29 +8,48 @@
 //                                   ◂─     Done | Failed
 //   Resize{bytes, inodes}           ─▸     gives the scratch space another size
 //                                   ◂─     Done | Failed
-//   NextPod{...} + cgroups          ─▸     makes the pod for the next run, after ending the last
-//                                   ◂─     PodReady{pids} + its socket, pidfd, directory | Failed
-//   Reap                            ─▸     ends the pod
+//   NextCell{...} + cgroups          ─▸     makes the cell for the next run, after ending the last
+//                                   ◂─     CellReady{pids} + its socket, pidfd, directory | Failed
+//   Reap                            ─▸     ends the cell
 //                                   ◂─     Ended{usage}
-//   Wipe                            ─▸     ends the pod, empties the scratch space, renews the
+//   Wipe                            ─▸     ends the cell, empties the scratch space, renews the
 //                                          network
 //                                   ◂─     Done [+ the new egress listener] | Failed
 //   OpenDirectory{name, ...}        ─▸     opens a directory of the working directory
 //                                   ◂─     Done + its descriptor | Failed
 //
-//   server                                 pod
+//   server                                 cell
 //                                   ◂─     Done, from an interpreter that was executed there ahead
 //                                          of its program: it is ready
 //   Run{argv, limits, ...} + stdio  ─▸     the process that waits in it becomes the guest
 //                                   ◂─     Failed, from that process, or Ended{status, usage} from
-//                                          the pod's init
+//                                          the cell's init
 //
-//   pod                                    zygote, an interpreter that has started already
+//   server                                 slot init of a lease, which makes no cells
+//   OpenLease + the lease's socket  ─▸     makes the lease init
+//                                   ◂─     Done + its pidfd [+ the egress listener] | Failed
+//
+//   server                                 lease init
+//                                   ◂─     Done | Failed
+//   StartProcess{...} + socket,     ─▸     makes the supervisor of the process
+//     streams, cgroups
+//   SealPaths{paths} + socket       ─▸     gives files of the writable trees mounts of their own
+//                                   ◂─     Sealed{errors}, over the socket of the message
+//
+//   server                                 supervisor, over the socket of its process
+//                                   ◂─     Started [+ the terminal] | Failed
+//   SendSignal{number}              ─▸     signals the main process, if it still runs
+//   EndTree                         ─▸     ends all processes of the tree
+//                                   ◂─     Ended{status, usage}, when the main process has ended
+//                                   ◂─     TreeEnded{usage}, when no process of the tree is left
+//
+//   cell                                    zygote, an interpreter that has started already
 //                                   ◂─     Done, to the slot init: it is ready to fork
 //   Done + its stat and maps        ─▸     from the slot init: what it looks like in /proc
-//   Fork{cgroups} + namespaces      ─▸     forks the process that waits in the pod
+//   Fork{cgroups} + namespaces      ─▸     forks the process that waits in the cell
 //
-// The server closing its end ends the slot. Used by both sides: no dependency beyond wire.h.
+// When the server closes its end, the slot init ends the slot. Used by the server, the slot init
+// and the warm library: no dependency beyond wire.h.
 #pragma once
 
 #include <csignal>
@@ -40,15 +59,18 @@
 
 #include <sys/time.h>
 
-#include "jail/init/wire.h"
+#include "base/wire.h"
 
 namespace polybox::jail::init {
+
+using wire::Reader;
+using wire::SmallMessage;
 
 enum class MessageKind : std::uint8_t {
   kSetup,
   kFiles,
   kResize,
-  kNextPod,
+  kNextCell,
   kReap,
   kWipe,
   kOpenDirectory,
@@ -56,25 +78,35 @@ enum class MessageKind : std::uint8_t {
   kFork,
   kDone,
   kFailed,
-  kPodReady,
+  kCellReady,
   kEnded,
-  kBuilt
+  kBuilt,
+  kOpenLease,
+  kStartProcess,
+  kStarted,
+  kSendSignal,
+  kEndTree,
+  kTreeEnded,
+  kSealPaths,
+  kSealed
 };
 
-/// The largest message; argv and environment must fit.
+/// The largest message. The arguments and the environment of a program must fit.
 inline constexpr std::size_t kLargestMessage = 192 * 1024;
-inline constexpr std::size_t kMostDescriptors = 64;
+inline constexpr std::size_t kMostDescriptors = 240;
 
-/// The guest's number in its pod: the first after that of its init.
+/// The guest's PID in its cell: the first after the cell's init.
 inline constexpr pid_t kGuestPid = 2;
-/// Of a process that helps to make it: any other, but none that a guest's child would get soon.
+/// The PID of a process that helps to make a guest. Any number will do that the guest's children do
+/// not get soon.
 inline constexpr pid_t kHelperPid = 300;
 
-/// Where guests that may reach someone find the proxy that leads there.
+/// The port at which guests with egress find the proxy.
 inline constexpr std::uint16_t kEgressPort = 3128;
 
-// What an interpreter that is started ahead finds: see warm/warm.h. The descriptors are above those
-// that it opens by itself, which are then the same as ever, and in the smallest table of them.
+// Constants for an interpreter that is started ahead: see warm/library.h. The descriptors are above
+// those that the interpreter opens by itself, so its own numbers are the same as in a cold start.
+// The descriptors still fit in the smallest descriptor table of the kernel (64).
 inline constexpr int kWarmWord = 61;
 inline constexpr int kWarmSocket = 62;
 inline constexpr int kWarmStarted = 63;
@@ -82,25 +114,29 @@ inline constexpr const char* kWarmDirectory = "/.warm";
 inline constexpr const char* kWarmLibrary = "/.warm/library";
 inline constexpr const char* kWarmVariable = "POLYBOX_AHEAD";
 
-/// The signal that has a pod's init, where it is PID 1 of a namespace, kill and reap all others in
-/// the pod, and end. A guest that can send it kills nobody but itself.
+/// The signal that makes a cell's init kill and reap all other processes of its PID namespace, and
+/// exit. A guest that can send it kills nobody but itself.
 inline constexpr int kKillAll = SIGALRM;
 
 /// What a step of building the slot's root does.
 enum class OperationKind : std::uint8_t {
-  kRoot,          ///< A new tmpfs root over `/proc`; the current directory is in it from here on.
+  kRoot,          ///< Mounts a new tmpfs root over `/proc`; the current directory is in it from
+                  ///< here on.
   kDirectory,     ///< mkdir -p target.
   kSymlink,       ///< target -> source.
-  kFile,          ///< A small file with the content `source`.
-  kBind,          ///< Mounts what descriptor `tree` stands for, or the path `source`, on target.
-  kTmpfs,         ///< A size- and inode-limited tmpfs on target.
-  kKeepProc,      ///< Keeps the host's /proc mounted where nobody can reach it: see plan.cc.
-  kPivot,         ///< Makes the new root `/` and lets the old one go.
-  kReadOnlyRoot,  ///< Nothing can be added to the root from here on.
-  kHostName,      ///< Sets it to `source`.
-  kEgress,        ///< Loopback, and a listener on its port kEgressPort for the server.
+  kFile,          ///< Writes a small file with the content `source`.
+  kBind,          ///< Mounts the tree of descriptor `tree`, or the path `source`, on target.
+  kTmpfs,         ///< Mounts a tmpfs with limits of size and inodes on target.
+  kKeepProc,      ///< Keeps the host's /proc mounted where no path leads to it: see plan.cc.
+  kPivot,         ///< Makes the new root `/` and unmounts the old one.
+  kReadOnlyRoot,  ///< Makes the root read-only.
+  kHostName,      ///< Sets the host name to `source`.
+  kEgress,        ///< Brings the loopback interface up, with a listener on port kEgressPort for the
+                  ///< server.
   kStage,         ///< Mounts `tree` where only a kBind can reach it, by a relative `source`.
-  kCopy,          ///< A file with the content of descriptor `tree`.
+  kCopy,          ///< Writes a file with the content of descriptor `tree`.
+  kLoopback,      ///< Brings the loopback interface up.
+  kTerminals,     ///< Mounts an instance of devpts on target.
 };
 
 /// Paths are relative to the new root. `tree` is an index into the descriptors of the message.
@@ -109,27 +145,34 @@ struct Operation {
   std::string target;
   std::string source;
   std::int32_t tree = -1;
-  /// MS_* for mounts.
+  /// The MS_* flags of a mount.
   std::uint64_t flags = 0;
   std::uint64_t bytes = 0;
   std::uint64_t inodes = 0;
   std::uint32_t mode = 0;
   /// kBind: the target is a file, not a directory.
   bool is_file = false;
-  /// kBind: with inodes of the slot's own, so that locks and watches on them reach nobody else.
+  /// kBind: the slot gets inodes of its own, so that locks and watches on them reach no other slot.
   bool own = false;
+  /// kBind: the directory with the directories `upper` and `work` of an overlay over the tree, as a
+  /// descriptor or as a path; -1 and "" for no such overlay.
+  std::int32_t changes_tree = -1;
+  std::string changes = {};
+  /// kBind: a guest of an earlier lease may have made the target or a directory above it. The
+  /// target must exist, and no link is followed to it.
+  bool in_writable = false;
 
   bool operator==(const Operation&) const = default;
 };
 
-/// What stands between a guest and the host.
+/// What separates a guest from the host.
 enum class Walls : std::uint8_t {
   kNamespaces,
   kLandlock,  ///< No namespaces: Landlock and the filter.
   kNothing,   ///< Process control only.
 };
 
-/// What Landlock allows on `path` and below it; a relative path is one in the slot's directory.
+/// What Landlock allows on `path` and below it. A relative path is below the slot's directory.
 struct PathRule {
   std::string path;
   /// LANDLOCK_ACCESS_FS_*
@@ -138,14 +181,17 @@ struct PathRule {
   bool operator==(const PathRule&) const = default;
 };
 
-/// What a slot without namespaces needs besides.
+/// Further settings of a slot without namespaces.
 struct Bare {
   Walls walls = Walls::kNamespaces;
-  /// The slot's own directory on the host; targets of operations are relative to it.
+  /// The slot's own directory on the host; the targets of operations are relative to it.
   std::string home;
-  /// The host uid of the guests, with the next lower one for those who clean up after them. 0: all
-  /// have ours.
+  /// The host uid of the guests. Processes that clean up after guests use the next lower uid. 0:
+  /// guests and the slot init have the same uid.
   std::uint32_t uid = 0;
+  /// Where not 0: the ids of an existing user, which the slot init takes for itself and the guests.
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
   /// Some tree lies under a directory that the guests' uid may not enter.
   bool closed_trees = false;
   std::vector<PathRule> rules;
@@ -161,17 +207,18 @@ struct ResourceLimit {
 enum class WarmKind : std::uint8_t {
   kNone,
   kZygote,    ///< One interpreter in the slot, from which every guest is forked.
-  kPrestart,  ///< An interpreter in every pod, started before there is a program.
+  kPrestart,  ///< An interpreter in every cell, which starts before the request comes.
 };
 
-/// How guests are started before they know their program: see warm/warm.h.
+/// How interpreters are started before they know their program: see warm/library.h.
 struct WarmStart {
   WarmKind kind = WarmKind::kNone;
   std::vector<std::string> argv;
   std::vector<std::string> env;
-  /// The program's path where `argv` names it, so that it must be there from the start; else "".
+  /// The program's path if `argv` names the program, so that the path must exist from the start;
+  /// else "".
   std::string entry;
-  /// Those that count from the start of a process.
+  /// The limits that apply from the start of the process.
   std::vector<ResourceLimit> limits;
 
   bool operator==(const WarmStart&) const = default;
@@ -179,22 +226,27 @@ struct WarmStart {
 
 struct Setup {
   std::vector<Operation> operations;
-  /// Filters are arrays of sock_filter; an empty one is none. The init's own, which guests inherit.
+  /// Filters are arrays of sock_filter; an empty array is no filter. This one is for the slot init,
+  /// and guests inherit it.
   std::string filter_of_slot;
-  /// What every guest gets besides.
+  /// The filter that every guest installs in addition.
   std::string filter_of_guest;
-  /// For tests of what happens then: the operation that fails, -1 for none.
+  /// For tests of a failing setup: the operation that fails, -1 for none.
   std::int32_t fail_at = -1;
-  /// Whether uid 0 of the namespace is mapped beside the guest's (full), or the guest's alone
-  /// (rootless).
+  /// Whether uid 0 of the namespace is mapped beside the guest's uid (grade full), or only the
+  /// guest's uid (grade rootless).
   bool has_root = false;
   Bare bare;
   /// Only where there are namespaces.
   WarmStart warm;
+  /// Whether the next session may use what the last session left as good as new: see reuse.h.
+  bool reuse = true;
+  /// The guests have the ids of a user of the host, perhaps root. For a lease: /proc is read-only.
+  bool guards_proc = false;
 };
 
-/// Operation `index` should have shown a tree with inodes of its own and could not: `error` says
-/// why. The host's own inodes are shown instead.
+/// Operation `index` could not give the slot something of its own; `error` is the reason. Guests
+/// then share the inodes of a tree, or the host name, with the host.
 struct SharedTree {
   std::int32_t index = -1;
   std::int32_t error = 0;
@@ -204,60 +256,65 @@ struct Built {
   std::vector<SharedTree> shared;
 };
 
-/// Of the working directory and of /tmp, from here on.
+/// The new size of the working directory and of /tmp.
 struct Resize {
   std::uint64_t bytes = 0;
   std::uint64_t inodes = 0;
+
+  bool operator==(const Resize&) const = default;
 };
 
-/// Descriptors of the message, in order: `join_count` cgroup files to join by writing "0", then the
-/// cgroup directory to clone the guest into if `clone_into`.
-struct NextPod {
+/// Descriptors of the message, in order: `join_count` cgroup files, each of which a process joins
+/// by writing "0"; then, if `clone_into`, the cgroup directory in which the guest is made.
+struct NextCell {
   std::uint32_t join_count = 0;
   bool clone_into = false;
-  /// Whether a guest that has started already is wanted.
+  /// Whether the guest should be an interpreter that has started already.
   bool warm = false;
-  /// Nothing of any guest is in the slot: a zygote may be started. Otherwise there must be one.
+  /// Nothing of any guest is in the slot, so a zygote may be started. Otherwise only a zygote that
+  /// runs already can be used.
   bool between_sessions = false;
-  /// A cgroup tells all that a guest uses.
+  /// A cgroup counts everything that a guest uses.
   bool counted = false;
 };
 
-/// As the server sees them. The descriptors beside it: the guest's socket; and those that are new
-/// of the pidfd of its init, the working directory and the door to the egress proxy.
-struct PodReady {
+/// The PIDs are those that the server sees. Descriptors of the message: the guest's socket, then
+/// those that the server does not have yet of the pidfd of the cell's init, the working directory,
+/// and the listener for the egress proxy.
+struct CellReady {
   std::int32_t init = 0;
   std::int32_t guest = 0;
-  /// The guest has started already, and waits for its filter with its program.
+  /// The guest has started already, and gets its part of the filter together with its program.
   bool warm = false;
-  /// The process that it was forked from, if any.
+  /// The zygote that forked the guest; 0 or less if there is none.
   std::int32_t zygote = 0;
   bool new_init = true;
   bool new_work = true;
   bool new_egress = false;
-  /// The working directory could be opened.
+  /// Whether the working directory could be opened.
   bool has_work = true;
 };
 
-/// Descriptors of the message, in order: those of ForkFd; the file that sets the last process
-/// number, if the guest is to; if the zygote moves, those of the IPC and the network namespace that
-/// it is in from then on; the cgroups as in a NextPod message.
+/// Descriptors of the message, in order. First those of ForkFd. If `sets_number`, the file that
+/// sets the last PID. If `moves`, the IPC and the network namespace that the zygote enters. Last
+/// the cgroups, as in a NextCell message.
 struct Fork {
   std::uint32_t join_count = 0;
   bool clone_into = false;
   bool moves = false;
-  /// The guest's own number is to be the last one: those who helped to make it had others, from
-  /// kHelperPid on.
+  /// The guest must set the last PID to its own. The processes that helped to make it have higher
+  /// PIDs, from kHelperPid on.
   bool sets_number = false;
 };
 
 enum ForkFd : std::uint8_t {
-  kForkSocket,      ///< The pod's.
-  kForkPids,        ///< Its PID namespace.
-  kForkStarted,     ///< An eventfd: the guest has taken its program.
-  kForkWord,        ///< Where the guest leaves its last word.
-  kForkRelease,     ///< Closed when the guest is there, or will never be.
-  kForkDescriptors  ///< Their number.
+  kForkSocket,      ///< The cell's end of the guest's socket.
+  kForkPids,        ///< The cell's PID namespace.
+  kForkStarted,     ///< An eventfd, to which the guest writes when it has taken its program.
+  kForkWord,        ///< The page of the guest's LastWord.
+  kForkRelease,     ///< The write end of a pipe. Every process that helps to make the guest closes
+                    ///< it when the guest exists, or when there will be no guest.
+  kForkDescriptors  ///< The number of these descriptors.
 };
 
 /// Descriptors of the message: stdin, stdout, stderr.
@@ -266,42 +323,102 @@ struct Run {
   std::vector<std::string> env;
   std::string directory;
   std::vector<ResourceLimit> limits;
-  /// For the interpreter that has started already; otherwise it is replaced by `argv`.
+  /// Whether the program is for the interpreter that has started already. Otherwise `argv` replaces
+  /// the interpreter.
   bool warm = false;
-  /// For a guest that has only its slot's yet.
+  /// The guest's part of the seccomp filter, for a warm guest that so far has only the slot's part;
+  /// empty otherwise.
   std::string filter = {};
 };
 
-/// Relative to the working directory; "" is that itself.
+/// Starts a process of a lease. Descriptors of the message, in order: the supervisor's end of the
+/// socket; stdin, stdout and stderr unless `terminal`; the cgroups as in a NextCell
+/// message.
+struct StartProcess {
+  Run run;
+  /// The process gets a new terminal of this size, in characters.
+  bool terminal = false;
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  std::uint32_t join_count = 0;
+  bool clone_into = false;
+};
+
+/// A file or directory below a writable tree of a lease. It becomes a mount of its own, so that no
+/// guest can rename, remove or replace it.
+struct Seal {
+  /// Absolute, in the jail. No component may be a symbolic link, except the last.
+  std::string path;
+  /// What the server has found at the path. Another file there is not sealed (ESTALE).
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  /// Whether the content can still be changed.
+  bool writable = false;
+
+  bool operator==(const Seal&) const = default;
+};
+
+/// Descriptor of the message: a socket for the answer. A path comes after the directories above it.
+struct SealPaths {
+  std::vector<Seal> paths;
+};
+
+struct SealResult {
+  /// 0 or an errno.
+  std::int32_t error = 0;
+
+  bool operator==(const SealResult&) const = default;
+};
+
+/// One result for each path.
+struct Sealed {
+  std::vector<SealResult> results;
+};
+
+/// A signal for the main process.
+struct SendSignal {
+  std::int32_t number = 0;
+};
+
+/// What all processes of a tree used that has ended.
+struct TreeEnded {
+  std::uint64_t user_nanoseconds = 0;
+  std::uint64_t system_nanoseconds = 0;
+  std::uint64_t largest_resident_bytes = 0;
+};
+
+/// The path is relative to the working directory; "" is the working directory itself.
 struct OpenDirectory {
   std::string name;
-  /// Whether a run has ended: what is left of its pod may not change what will be read.
+  /// Whether a run has ended. The slot init then first ends the remaining processes of the cell,
+  /// which could change the files that the server will read.
   bool after_run = false;
 };
 
-/// How the guest ended, as the init of its pod sees it.
+/// How the guest ended, as reported by the cell's init.
 struct Ended {
-  /// What wait4() says.
+  /// The wait status from wait4().
   std::int32_t status = 0;
   std::uint64_t user_nanoseconds = 0;
   std::uint64_t system_nanoseconds = 0;
-  /// Of the largest process, from rusage; the cgroup's figure is better where there is one.
+  /// The resident size of the largest process, from rusage. The figure of a cgroup is better where
+  /// there is a cgroup.
   std::uint64_t largest_resident_bytes = 0;
-  /// False when it ended before it took its program.
+  /// False when the guest ended before it took its program.
   bool started = true;
 };
 
-/// The step that failed. A static table in protocol.cc names them for messages.
+/// The step that failed. A static table in protocol.cc has a name for each.
 enum class Stage : std::uint8_t {
   kMessage,     ///< A message could not be understood.
-  kNamespaces,  ///< Unsharing or joining a namespace.
+  kNamespaces,  ///< Creating or joining a namespace.
   kIdentity,    ///< Becoming uid 0 of the namespace.
   kOperation,   ///< Operation `index` of the plan.
   kFiles,       ///< Writing file `index`.
   kWipe,        ///< Emptying scratch directory `index`.
   kOpen,        ///< Opening a directory for the server.
   kNetwork,     ///< Making a network namespace for the next session.
-  kPod,         ///< Making the pod: its namespaces, /proc and first processes.
+  kCell,        ///< Making the cell: its namespaces, /proc and first processes.
   kCgroup,      ///< Joining cgroup `index`.
   kStdio,       ///< Putting the standard streams in place.
   kLimits,      ///< Resource limit `index`.
@@ -311,6 +428,7 @@ enum class Stage : std::uint8_t {
   kDirectory,   ///< Entering the working directory.
   kExec,        ///< Executing the program.
   kWarm,        ///< Starting an interpreter ahead of its program.
+  kTerminal,    ///< Making a terminal, or giving it to the process.
 };
 
 struct Failed {
@@ -319,7 +437,7 @@ struct Failed {
   std::int32_t index = -1;
 };
 
-/// A file, or with S_IFLNK in its mode a link to its content, with S_IFDIR a directory.
+/// A file. With S_IFLNK in the mode it is a link to its content, with S_IFDIR a directory.
 struct FileHeader {
   std::string name;
   std::uint32_t mode = 0644;
@@ -332,8 +450,8 @@ struct Files {
   std::vector<FileHeader> files;
 };
 
-/// What a warm guest writes to the pod's eventfd when it takes its program: never 0, and the
-/// processor time that it has used by then, in microseconds.
+/// What a warm guest writes to the cell's eventfd when it takes its program: the processor time
+/// that it has used until then, in microseconds. The word is never 0.
 std::uint64_t PackUsedBefore(const timeval& user, const timeval& system);
 struct UsedBefore {
   std::uint64_t user_nanoseconds = 0;
@@ -341,34 +459,46 @@ struct UsedBefore {
 };
 UsedBefore UnpackUsedBefore(std::uint64_t word);
 
+/// Each Encode() returns the bytes of a message. A SmallMessage is made without allocation, so
+/// processes that share memory may use these encoders (raw.h).
 std::string Encode(const Setup& message);
 std::string Encode(const Files& message);
 std::string Encode(const Resize& message);
-std::string Encode(const NextPod& message);
-std::string Encode(const PodReady& message);
+std::string Encode(const NextCell& message);
+std::string Encode(const CellReady& message);
 std::string Encode(const OpenDirectory& message);
 std::string Encode(const Run& message);
 SmallMessage Encode(const Fork& message);
 SmallMessage Encode(const Ended& message);
 SmallMessage Encode(const Failed& message);
 std::string Encode(const Built& message);
+std::string Encode(const StartProcess& message);
+std::string Encode(const SealPaths& message);
+std::string Encode(const Sealed& message);
+SmallMessage Encode(const SendSignal& message);
+SmallMessage Encode(const TreeEnded& message);
 /// A message without content.
 SmallMessage Encode(MessageKind kind);
 
-/// False when the bytes are not such a message.
+/// Each Decode() returns false when the bytes are not such a message.
 bool Decode(std::string_view bytes, Setup& message);
 bool Decode(std::string_view bytes, Files& message);
 bool Decode(std::string_view bytes, Resize& message);
-bool Decode(std::string_view bytes, NextPod& message);
-bool Decode(std::string_view bytes, PodReady& message);
+bool Decode(std::string_view bytes, NextCell& message);
+bool Decode(std::string_view bytes, CellReady& message);
 bool Decode(std::string_view bytes, OpenDirectory& message);
 bool Decode(std::string_view bytes, Run& message);
 bool Decode(std::string_view bytes, Fork& message);
 bool Decode(std::string_view bytes, Ended& message);
 bool Decode(std::string_view bytes, Failed& message);
 bool Decode(std::string_view bytes, Built& message);
+bool Decode(std::string_view bytes, StartProcess& message);
+bool Decode(std::string_view bytes, SealPaths& message);
+bool Decode(std::string_view bytes, Sealed& message);
+bool Decode(std::string_view bytes, SendSignal& message);
+bool Decode(std::string_view bytes, TreeEnded& message);
 
-/// Its first byte; `bytes` is not empty.
+/// The kind is the first byte; `bytes` must not be empty.
 inline MessageKind KindOf(std::string_view bytes) {
   return static_cast<MessageKind>(bytes[0]);
 }

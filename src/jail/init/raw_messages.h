@@ -1,4 +1,5 @@
-// Messages of processes that share the slot init's memory: see raw.h.
+// Messages of processes that share the slot init's memory. The functions neither allocate nor use
+// errno: see raw.h.
 #pragma once
 
 #include <span>
@@ -6,10 +7,11 @@
 
 namespace polybox::jail::init {
 
-/// False when it could not be sent. The descriptors stay the caller's.
+/// Returns false when the message could not be sent. The descriptors stay the caller's.
 bool SendRaw(int socket, std::string_view bytes, std::span<const int> fds = {});
-/// One message into `room`, with `count` descriptors, for which `fds` must have room. Its length; 0
-/// when the other side is gone, or sent anything else.
+/// Receives one message into `room` and its descriptors into `fds`; `count` becomes their number.
+/// Returns the length. Returns 0 when the peer has closed its end, or when the bytes or the
+/// descriptors do not fit.
 std::size_t ReceiveRaw(int socket, std::span<char> room, std::span<int> fds, std::size_t& count);
 
 }  // namespace polybox::jail::init

@@ -10,22 +10,22 @@
 
 #include <sys/stat.h>
 
+#include "base/unique_fd.h"
+
 namespace polybox::jail::init {
 namespace {
 
-// So many names are held at once: a guest chooses how many there are.
+// The number of names that are held at once. A guest chooses how many there are in all.
 constexpr std::size_t kBatch = 1024;
 
-/// Some of the names in it; none when it is empty or cannot be read.
+/// Returns some of the names in the directory; none when it is empty or cannot be read.
 std::vector<std::string> SomeNames(int directory) {
   std::vector<std::string> names;
-  const int own = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (own < 0) return names;
-  DIR* stream = ::fdopendir(own);
-  if (stream == nullptr) {
-    ::close(own);
-    return names;
-  }
+  UniqueFd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!own.valid()) return names;
+  DIR* stream = ::fdopendir(own.get());
+  if (stream == nullptr) return names;
+  (void)own.release();  // the stream's now
   while (names.size() < kBatch) {
     const dirent* entry = ::readdir(stream);
     if (entry == nullptr) break;
@@ -36,13 +36,14 @@ std::vector<std::string> SomeNames(int directory) {
   return names;
 }
 
-/// A file, a link or an empty directory.
+/// Removes a file, a link or an empty directory.
 bool RemoveSimple(int directory, const std::string& name) {
   if (::unlinkat(directory, name.c_str(), 0) == 0) return true;
   return errno == EISDIR && ::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
-/// Brings directories of any depth to the top, so that none is ever entered further than one level.
+/// Moves directories of any depth to the top directory, so that the code never enters more than one
+/// level.
 class Flattener {
  public:
   explicit Flattener(int top) : top_(top) {}
@@ -50,12 +51,10 @@ class Flattener {
   int Remove(const std::string& name) {
     if (RemoveSimple(top_, name)) return 0;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES) return errno;
-    // Guests close directories against whoever cleans up.
-    const int inner = OpenClosed(top_, name.c_str());
-    if (inner < 0) return errno;
-    const int error = Empty(inner);
-    ::close(inner);
-    if (error != 0) return error;
+    // Guests may have closed directories to the process that cleans up.
+    const UniqueFd inner(OpenClosed(top_, name.c_str()));
+    if (!inner.valid()) return errno;
+    if (const int error = Empty(inner.get())) return error;
     return ::unlinkat(top_, name.c_str(), AT_REMOVEDIR) == 0 ? 0 : errno;
   }
 
@@ -71,11 +70,9 @@ class Flattener {
   }
 
   int Lift(int inner, const std::string& name) {
-    // A directory can only be moved by someone who may write to it.
-    const int moved = OpenClosed(inner, name.c_str());
-    if (moved < 0) return errno;
-    ::close(moved);
-    // A guest may have used such a name itself: then another is free.
+    // Only a process that may write to a directory can move it.
+    if (!UniqueFd(OpenClosed(inner, name.c_str())).valid()) return errno;
+    // A guest may have used the same name. Then another number is free.
     constexpr int kMostTaken = 1 << 20;
     for (int i = 0; i < kMostTaken; ++i) {
       char fresh[32];
@@ -93,15 +90,15 @@ class Flattener {
 }  // namespace
 
 int OpenClosed(int parent, const char* name) {
-  const int place = ::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (place < 0) return -1;
-  // By the descriptor: a name could have become a link by now.
+  UniqueFd place(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!place.valid()) return -1;
+  // By the descriptor, because another process could have replaced the name by a link.
   char path[32];
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", place.get());
   const bool opened = ::chmod(path, S_IRWXU) == 0;
-  const int fd = opened ? ::openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  const int fd = opened ? ::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   const int error = errno;
-  ::close(place);
+  place.reset();
   errno = error;
   return fd;
 }

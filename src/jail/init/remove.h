@@ -1,15 +1,16 @@
-// Removing what guests left in a directory, however deep, long, closed or oddly named. Used by both
-// sides: no dependency beyond the C library.
+// Removes what guests left in a directory, whatever its depth, length, modes or names. Used by the
+// server and the slot init: it depends on nothing but the C library.
 #pragma once
 
 namespace polybox::jail::init {
 
-/// Opens a directory that its owner may have closed, after opening it up; -1 and errno if that
-/// fails. It never follows a link.
+/// Opens the directory `name`, whose owner may have denied access, after setting its mode to 0700.
+/// Returns -1 and sets errno on failure. Never follows a link.
 int OpenClosed(int parent, const char* name);
 
-/// Everything in the directory open at `directory` (borrowed), not itself: 0 or the errno of what
-/// stays. No link is followed. Its own mode must allow writing.
+/// Removes all content of the directory open at `directory` (borrowed), but not the directory
+/// itself. Returns 0, or the errno of an entry that could not be removed. Follows no link. The mode
+/// of the directory itself must allow writing.
 int RemoveContents(int directory);
 
 }  // namespace polybox::jail::init

@@ -1,3 +1,5 @@
+#include "jail/init/root.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
@@ -9,39 +11,45 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "jail/init/slot.h"
+#include "jail/init/egress.h"
+#include "jail/init/ids.h"
+#include "jail/init/network.h"
+#include "jail/init/step_result.h"
+#include "jail/init/trees.h"
 
 namespace polybox::jail::init {
 namespace {
 
 int WriteSmallFile(const Operation& operation) {
   if (const int error = MakeParent(operation.target)) return error;
-  const int fd = ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0) return errno;
-  const int error = OrErrno(::write(fd, operation.source.data(), operation.source.size()));
-  ::fchmod(fd, operation.mode);
-  ::close(fd);
+  const UniqueFd file(
+      ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return errno;
+  const int error = OrErrno(::write(file.get(), operation.source.data(), operation.source.size()));
+  ::fchmod(file.get(), operation.mode);
   return error;
 }
 
-/// The file that descriptor `source` (borrowed) is at the beginning of.
+/// Writes a file with the content of descriptor `source` (borrowed).
 int CopyFile(const Operation& operation, int source) {
   if (const int error = MakeParent(operation.target)) return error;
-  const int fd = ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0) return errno;
+  const UniqueFd file(
+      ::open(operation.target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return errno;
   off_t from = 0;
   ssize_t copied = 0;
   do {
     constexpr std::size_t kPiece = 1 << 20;
-    copied = ::sendfile(fd, source, &from, kPiece);
+    copied = ::sendfile(file.get(), source, &from, kPiece);
   } while (copied > 0);
   const int error = OrErrno(copied);
-  ::fchmod(fd, operation.mode);
-  ::close(fd);
+  ::fchmod(file.get(), operation.mode);
   return error;
 }
 
-int MakeRoot(const Operation& operation, int& stage) {
+/// Starts the new root. The mounts of this namespace are made private first, so that no later mount
+/// reaches the host.
+int MakeRoot(const Operation& operation, UniqueFd& stage) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
   if (const int error = OpenStage(stage)) return error;
   // The host's /proc is still needed (see kKeepProc), so it is opened before it is covered.
@@ -53,8 +61,8 @@ int MakeRoot(const Operation& operation, int& stage) {
   return OrErrno(::chdir(kAssembly));
 }
 
-/// Our own, kept where it is covered at once: a fresh /proc is only granted to a mount namespace
-/// that has a fully visible one already.
+/// Keeps the host's /proc mounted in a place that is covered at once. The kernel allows a new /proc
+/// only in a mount namespace that has a fully visible /proc already.
 int KeepProc(const Operation& operation, int host_proc) {
   if (const int error = MakeDirectories(operation.target)) return error;
   if (::syscall(SYS_move_mount, host_proc, "", AT_FDCWD, operation.target.c_str(),
@@ -65,12 +73,23 @@ int KeepProc(const Operation& operation, int host_proc) {
                          MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k,mode=000"));
 }
 
+/// Makes the new root `/`. The old root is stacked on it and unmounted, with everything below it.
 int Pivot() {
   if (::syscall(SYS_pivot_root, ".", ".") != 0) return errno;
   if (::umount2(".", MNT_DETACH) != 0) return errno;
   return OrErrno(::chdir("/"));
 }
 
+/// Mounts an instance of devpts, whose terminals no process outside of the slot can open.
+int MountTerminals(const Operation& operation) {
+  if (const int error = MakeDirectories(operation.target)) return error;
+  // The host has a few thousand terminals for everybody; programs need a handful.
+  constexpr const char* kOptions = "newinstance,ptmxmode=0666,mode=0620,max=64";
+  return OrErrno(::mount("polybox", operation.target.c_str(), "devpts", operation.flags, kOptions));
+}
+
+/// Executes one operation. Returns 0 or an errno. `shared` becomes the reason when the slot shares
+/// something with the host.
 int Execute(const Operation& operation, Sources& sources, int& shared) {
   switch (operation.kind) {
     case OperationKind::kRoot:
@@ -95,13 +114,22 @@ int Execute(const Operation& operation, Sources& sources, int& shared) {
       return OrErrno(::mount(nullptr, "/", nullptr,
                              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr));
     case OperationKind::kHostName:
-      return OrErrno(::sethostname(operation.source.data(), operation.source.size()));
+      // The seccomp profile of a container may refuse the call. The guest then sees the host's
+      // name.
+      shared = OrErrno(::sethostname(operation.source.data(), operation.source.size()));
+      return 0;
     case OperationKind::kEgress:
       return sources.network.OpenEgress();
     case OperationKind::kStage:
       return StageTree(operation, sources);
     case OperationKind::kCopy:
-      return CopyFile(operation, sources.trees.at(static_cast<std::size_t>(operation.tree)));
+      return CopyFile(operation, sources.trees[static_cast<std::size_t>(operation.tree)]);
+    case OperationKind::kLoopback:
+      return RaiseLoopback();
+    case OperationKind::kTerminals:
+      // An outer jail may refuse the mount. Processes then run without terminals.
+      shared = MountTerminals(operation);
+      return 0;
   }
   return ENOSYS;
 }
@@ -134,13 +162,13 @@ int MountTmpfs(const Operation& operation, const std::string& target) {
   return OrErrno(::mount("polybox", target.c_str(), "tmpfs", operation.flags, options));
 }
 
-StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Network& network,
+StepResult BuildRoot(const Setup& setup, std::span<const int> trees, Network& network,
                      Built& built) {
   const std::vector<Operation>& operations = setup.operations;
-  const int host_proc = static_cast<int>(::syscall(
-      SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
-  if (host_proc < 0) return StepResult::Failure(Stage::kNamespaces, errno);
-  Sources sources = {.trees = trees, .host_proc = host_proc, .network = network};
+  const UniqueFd host_proc(static_cast<int>(::syscall(
+      SYS_open_tree, AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)));
+  if (!host_proc.valid()) return StepResult::Failure(Stage::kNamespaces, errno);
+  Sources sources = {.trees = trees, .host_proc = host_proc.get(), .network = network};
   StepResult result;
   for (std::size_t i = 0; i < operations.size() && result.ok; ++i) {
     const bool spoiled = static_cast<int>(i) == setup.fail_at;
@@ -149,8 +177,6 @@ StepResult BuildRoot(const Setup& setup, const std::vector<int>& trees, Network&
     if (shared != 0) built.shared.push_back({static_cast<int>(i), shared});
     if (error != 0) result = StepResult::Failure(Stage::kOperation, error, static_cast<int>(i));
   }
-  ::close(host_proc);
-  if (sources.stage >= 0) ::close(sources.stage);
   return result;
 }
 

@@ -5,6 +5,8 @@
 namespace polybox::jail::init {
 namespace {
 
+/// Reads the fields of a message in place. It writes only to `room`, and allocates nothing: the
+/// waiting guest shares memory with the slot init (raw.h).
 class PlaceReader {
  public:
   PlaceReader(RunRoom& room, std::size_t size) : rest_(room.bytes.data(), size), room_(room) {}
@@ -16,7 +18,7 @@ class PlaceReader {
     return value;
   }
 
-  /// Moved to where its length was, so that there is room for its end.
+  /// Moves the text to where its length was, so that there is room for its terminating 0.
   char* GetText() {
     char* length_at = rest_.data();
     const auto size = GetNumber<std::uint32_t>();
@@ -51,6 +53,7 @@ class PlaceReader {
   bool ok() const { return ok_; }
 
  private:
+  /// Returns a pointer to the next `size` bytes and skips them; null when the message is too short.
   char* Take(std::size_t size) {
     ok_ = ok_ && size <= rest_.size();
     if (!ok_) return nullptr;
@@ -74,7 +77,7 @@ bool ReadInPlace(RunRoom& room, std::size_t size, RunView& run) {
   run.env = reader.GetTexts();
   run.directory = reader.GetText();
   run.limits = reader.GetLimits();
-  // What is left is for interpreters that have started already.
+  // The fields that follow are for interpreters that have started already.
   return reader.ok() && run.argv[0] != nullptr;
 }
 

@@ -1,4 +1,5 @@
-// A Run message as a process reads it that may not allocate: see raw.h.
+// Decodes a Run message in place, for a guest process that may not allocate: see raw.h. The
+// message, its decoded form and the pointers to it are all in one RunRoom.
 #pragma once
 
 #include <array>
@@ -8,27 +9,30 @@
 
 namespace polybox::jail::init {
 
-/// What a guest needs of a Run before it becomes its program. It points into the message.
+/// What a guest needs of a Run message before it becomes its program. All pointers refer to the
+/// RunRoom and are valid until the room is used for another message.
 struct RunView {
-  /// As execve() wants them.
+  /// Null-terminated arrays, as execve() takes them.
   char** argv = nullptr;
   char** env = nullptr;
   const char* directory = nullptr;
   std::span<const ResourceLimit> limits;
 };
 
-/// Where a message is read.
+/// The buffers in which a message is received and decoded. They have a fixed size, large enough for
+/// every message of kLargestMessage bytes.
 struct RunRoom {
   std::array<char, kLargestMessage> bytes;
-  /// As many as there can be: each has its length before it, each of the two lists its own and a
-  /// null at the end.
+  /// One pointer per text, and a null at the end of each of the two lists. The message has four
+  /// bytes of length for each of these (a text, a list), so it cannot need more pointers than this.
   std::array<char*, kLargestMessage / sizeof(std::uint32_t)> words;
-  /// The kernel knows 16.
+  /// The kernel knows 16 resource limits.
   std::array<ResourceLimit, 32> limits;
 };
 
-/// Reads the first `size` bytes of `room` as a Run message: texts get their ends where they lie.
-/// False when they are none.
+/// Decodes the first `size` bytes of `room` as a Run message. Each text is moved to the front by
+/// the four bytes of its length, which makes room for its terminating 0. Returns false when the
+/// bytes are no Run message. The caller must be the only process that uses the room.
 bool ReadInPlace(RunRoom& room, std::size_t size, RunView& run);
 
 }  // namespace polybox::jail::init

@@ -1,52 +1,55 @@
+#include "jail/init/scratch.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
 
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
-#include "jail/init/slot.h"
+#include "base/unique_fd.h"
+#include "jail/init/filling.h"
+#include "jail/init/ids.h"
+#include "jail/init/root.h"
+#include "jail/init/step_result.h"
+#include "jail/init/trace.h"
+#include "sys/open_below.h"
 
 namespace polybox::jail::init {
 namespace {
 
-/// Opens below `directory` without ever following a link out of it.
+/// Opens a path below `directory` and never follows a link out of it.
 int OpenBeneath(int directory, const char* path, int flags, unsigned mode) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC | O_NOFOLLOW);
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
+  return sys::OpenBelow(directory, path, how);
 }
 
-/// Opens the directory that `name` is in, making what is missing; `name` becomes its last part. -1
-/// and errno on failure.
-int OpenParent(int directory, std::string& name) {
-  int parent = ::fcntl(directory, F_DUPFD_CLOEXEC, 0);
-  for (std::size_t slash = name.find('/'); parent >= 0 && slash != std::string::npos;
-       slash = name.find('/')) {
+/// Opens the directory that `name` is in, and makes missing ones; `name` becomes its last
+/// component. Returns 0 or an errno.
+int OpenParent(int directory, std::string& name, UniqueFd& parent) {
+  parent.reset(::fcntl(directory, F_DUPFD_CLOEXEC, 0));
+  if (!parent.valid()) return errno;
+  for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/')) {
     const std::string part = name.substr(0, slash);
     name.erase(0, slash + 1);
     if (part.empty()) continue;
-    const bool made = ::mkdirat(parent, part.c_str(), 0755) == 0;
-    // A link that an earlier guest of the session left there is refused here, and never followed.
-    int inner = OpenBeneath(parent, part.c_str(), O_RDONLY | O_DIRECTORY, 0);
-    if (inner >= 0 && made && ::fchown(inner, guest_ids.uid, guest_ids.gid) != 0) {
-      ::close(inner);
-      inner = -1;
-    }
-    const int error = errno;
-    ::close(parent);
-    errno = error;
-    parent = inner;
+    const bool made = ::mkdirat(parent.get(), part.c_str(), 0755) == 0;
+    // OpenBeneath() refuses a link that an earlier guest of the session left there.
+    UniqueFd inner(OpenBeneath(parent.get(), part.c_str(), O_RDONLY | O_DIRECTORY, 0));
+    if (!inner.valid()) return errno;
+    if (made && ::fchown(inner.get(), GuestIds().uid, GuestIds().gid) != 0) return errno;
+    parent = std::move(inner);
   }
-  return parent;
+  return 0;
 }
 
+/// Copies `size` bytes from the present offset of `from`. Returns 0 or an errno.
 int CopyContent(int from, int to, std::uint64_t size) {
   while (size > 0) {
     const ssize_t count = ::sendfile(to, from, nullptr, size);
@@ -66,65 +69,56 @@ int WriteLink(int parent, const std::string& name, std::uint64_t size, int conte
   return ::symlinkat(target.c_str(), parent, name.c_str()) == 0 ? 0 : errno;
 }
 
-/// A new file, whatever an earlier guest of the session left under that name: a pipe there could
-/// hold us for ever.
+/// Makes a new file, whatever an earlier guest of the session left under that name. A FIFO of that
+/// name could block the slot init for ever.
 int WriteRegular(int parent, const std::string& name, const FileHeader& file, int content) {
-  const int fd = OpenBeneath(parent, name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
-  if (fd < 0) return errno;
-  int error = CopyContent(content, fd, file.size);
-  if (error == 0 && ::fchown(fd, guest_ids.uid, guest_ids.gid) != 0) error = errno;
-  if (error == 0 && ::fchmod(fd, file.mode) != 0) error = errno;
-  ::close(fd);
-  return error;
+  const UniqueFd fd(OpenBeneath(parent, name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
+  if (!fd.valid()) return errno;
+  if (const int error = CopyContent(content, fd.get(), file.size)) return error;
+  if (::fchown(fd.get(), GuestIds().uid, GuestIds().gid) != 0) return errno;
+  return ::fchmod(fd.get(), file.mode) == 0 ? 0 : errno;
 }
 
-/// An empty one, or the one that is there.
+/// Makes an empty directory, or keeps the existing one.
 int MakeDirectory(int parent, const std::string& name) {
   if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST) return errno;
-  const int fd = OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY, 0);
-  if (fd < 0) return errno;
-  const int error = ::fchown(fd, guest_ids.uid, guest_ids.gid) == 0 ? 0 : errno;
-  ::close(fd);
-  return error;
+  const UniqueFd fd(OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY, 0));
+  if (!fd.valid()) return errno;
+  return ::fchown(fd.get(), GuestIds().uid, GuestIds().gid) == 0 ? 0 : errno;
 }
 
+/// Writes one file, link or directory. Every path component is opened without following links,
+/// since an earlier guest of the session may have made it. Returns 0 or an errno.
 int WriteOne(int directory, const FileHeader& file, int content) {
   std::string name = file.name;
-  const int parent = OpenParent(directory, name);
-  if (parent < 0) return errno;
-  ::unlinkat(parent, name.c_str(), 0);
-  int error = 0;
-  if (S_ISLNK(file.mode)) {
-    error = WriteLink(parent, name, file.size, content);
-  } else if (S_ISDIR(file.mode)) {
-    error = MakeDirectory(parent, name);
-  } else {
-    error = WriteRegular(parent, name, file, content);
-  }
-  ::close(parent);
-  return error;
+  UniqueFd parent;
+  if (const int error = OpenParent(directory, name, parent)) return error;
+  ::unlinkat(parent.get(), name.c_str(), 0);
+  if (S_ISLNK(file.mode)) return WriteLink(parent.get(), name, file.size, content);
+  if (S_ISDIR(file.mode)) return MakeDirectory(parent.get(), name);
+  return WriteRegular(parent.get(), name, file, content);
 }
 
 }  // namespace
 
 StepResult WriteFiles(const Files& files, int content) {
-  const int directory = ::open(files.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return StepResult::Failure(Stage::kFiles, errno);
+  const UniqueFd directory(::open(files.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) return StepResult::Failure(Stage::kFiles, errno);
   StepResult result;
   for (std::size_t i = 0; i < files.files.size() && result.ok; ++i) {
-    const int error = WriteOne(directory, files.files[i], content);
+    const int error = WriteOne(directory.get(), files.files[i], content);
     if (error != 0) result = StepResult::Failure(Stage::kFiles, error, static_cast<int>(i));
   }
-  ::close(directory);
   return result;
 }
 
-int OpenWorkDirectory(const std::string& directory, const std::string& name) {
-  const int work = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (work < 0) return -1;
-  const int inner = OpenBeneath(work, name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY, 0);
+UniqueFd OpenWorkDirectory(const std::string& directory, const std::string& name) {
+  UniqueFd work(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!work.valid()) return work;
+  UniqueFd inner(
+      OpenBeneath(work.get(), name.empty() ? "." : name.c_str(), O_RDONLY | O_DIRECTORY, 0));
   const int error = errno;
-  ::close(work);
+  work.reset();
   errno = error;
   return inner;
 }
@@ -142,13 +136,15 @@ void DistrustScratch(std::vector<Scratch>& all) {
   for (Scratch& scratch : all) scratch.trace = {};
 }
 
-StepResult EmptyScratch(std::vector<Scratch>& all) {
+StepResult EmptyScratch(std::vector<Scratch>& all, const Reuse& reuse) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Scratch& scratch = all[i];
-    if (IsUntouched(scratch) || TakeFillingAway(scratch)) continue;
+    const auto is_as_new = [&] { return IsUntouched(scratch) || TakeFillingAway(scratch); };
+    if (reuse.OfScratch(is_as_new)) continue;
     const std::string path = scratch.path();
-    // Thrown away as a whole: how much there is, and how deep, cannot make it slow, and no mode,
-    // attribute or counter of the directory carries a word to the next guest.
+    // The file system is replaced as a whole. So the amount and depth of its content cannot make
+    // this slow. No mode, attribute or counter of the directory can carry a message to the next
+    // guest.
     if (::umount2(path.c_str(), MNT_DETACH) != 0) {
       return StepResult::Failure(Stage::kWipe, errno, static_cast<int>(i));
     }

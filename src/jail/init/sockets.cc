@@ -1,8 +1,10 @@
-// Sockets that were sent and never received hold each other, and whatever else was sent with them:
-// files with their locks and memory. They outlive all who had them, until the kernel's collector
-// comes by, which those who know how can keep busy for a while. Each has a unix socket in it, which
-// the namespace that it was made in lists. The list takes long to read, the number of all sockets
-// does not.
+// Unix sockets that were sent and never received refer to each other. They refer to everything else
+// that was sent with them: files with their locks and memory. They outlive all processes that had
+// them, until the kernel's garbage collector runs, which a guest can keep busy for a while. Each
+// such group contains a unix socket that its network namespace lists. The list takes long to read;
+// the number of all sockets does not.
+#include "jail/init/sockets.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -14,8 +16,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "jail/init/slot.h"
-
 namespace polybox::jail::init {
 namespace {
 
@@ -24,7 +24,7 @@ ino_t NumberOf(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
 
-/// In a line of /proc/net/unix; 0 when it cannot be told.
+/// Returns the inode number in a line of /proc/net/unix; 0 when there is none.
 ino_t NumberIn(const char* line) {
   unsigned long number = 0;
   return std::sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &number) == 1 ? number : 0;
@@ -36,14 +36,14 @@ bool IsOneOf(const OwnSockets& ours, ino_t number) {
   });
 }
 
-/// Whether /proc/net/unix lists more than `ours`.
+/// Returns whether /proc/net/unix lists more sockets than `ours`.
 bool ListsOthers(int list, const OwnSockets& ours) {
-  char text[8192];  // who has more than fits has others
+  char text[8192];  // a longer list has other sockets for sure
   const ssize_t size = ::pread(list, text, sizeof text - 1, 0);
   if (size < 0) return true;
   text[size] = '\0';
   const std::string_view all(text, static_cast<std::size_t>(size));
-  // The first line says what the others are.
+  // The first line has the names of the columns.
   for (std::size_t end = all.find('\n'); end != std::string_view::npos && end + 1 < all.size();
        end = all.find('\n', end + 1)) {
     const ino_t number = NumberIn(text + end + 1);
@@ -52,7 +52,7 @@ bool ListsOthers(int list, const OwnSockets& ours) {
   return false;
 }
 
-/// The first line of /proc/net/sockstat; "" when there is none.
+/// Returns the first line of /proc/net/sockstat; "" when there is none.
 std::string Count(int count) {
   char text[256];
   const ssize_t size = ::pread(count, text, sizeof text, 0);
@@ -60,12 +60,11 @@ std::string Count(int count) {
   return std::string(all.substr(0, all.find('\n')));
 }
 
-/// It comes when a socket is closed while others are in flight.
+/// Makes the kernel collect: it does so when a socket is closed while others are in flight.
 void CallCollector() {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return;
-  ::close(sockets[0]);
-  ::close(sockets[1]);
+  const UniqueFd ends[] = {UniqueFd(sockets[0]), UniqueFd(sockets[1])};
 }
 
 }  // namespace
@@ -75,18 +74,15 @@ SocketNumbers NumbersOf(const int (&sockets)[2]) {
 }
 
 void Sockets::Look(int directory) {
-  for (const int fd : {list_, count_}) {
-    if (fd >= 0) ::close(fd);
-  }
-  list_ = ::openat(directory, "unix", O_RDONLY | O_CLOEXEC);
-  count_ = ::openat(directory, "sockstat", O_RDONLY | O_CLOEXEC);
+  list_.reset(::openat(directory, "unix", O_RDONLY | O_CLOEXEC));
+  count_.reset(::openat(directory, "sockstat", O_RDONLY | O_CLOEXEC));
   quiet_count_.clear();
 }
 
 bool Sockets::HasOthers(const OwnSockets& ours) {
-  const std::string count = Count(count_);
+  const std::string count = Count(count_.get());
   if (!count.empty() && count == quiet_count_ && ours == quiet_ours_) return false;
-  if (ListsOthers(list_, ours)) return true;
+  if (ListsOthers(list_.get(), ours)) return true;
   quiet_count_ = count;
   quiet_ours_ = ours;
   return false;
@@ -95,7 +91,7 @@ bool Sockets::HasOthers(const OwnSockets& ours) {
 int Sockets::AwaitNone(const OwnSockets& ours, bool& waited) {
   constexpr timespec kPause = {0, 1'000'000};
   constexpr int kMostPauses = 3000;
-  // What was sent with the last ones is closed in the same go, but not before them.
+  // What was sent with the last sockets is closed in the same run of the collector, but after them.
   constexpr timespec kRest = {0, 20'000'000};
   waited = false;
   for (int i = 0; i < kMostPauses; ++i) {

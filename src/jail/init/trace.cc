@@ -1,14 +1,17 @@
-// Whether anything has happened in a scratch directory. What a guest does to the directory itself
-// moves the time of its last change, which nobody can set. A link to something moves it only to the
-// time of that thing, which may be the same, and an inode without a name (O_TMPFILE) not at all:
-// but both need an inode of this file system, and each gets the next number.
+// Finds out whether anything has happened in a scratch directory. A change of the directory itself
+// moves its change time, which no process can set. Two events may not show there. A hard link moves
+// that time only to the time of the linked file, which may be the same. An inode without a name
+// (O_TMPFILE) does not move it at all. But both need an inode of this file system, and each inode
+// gets the next number.
+#include "jail/init/trace.h"
+
 #include <ctime>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <sys/stat.h>
 
-#include "jail/init/slot.h"
+#include "base/unique_fd.h"
 
 namespace polybox::jail::init {
 namespace {
@@ -19,13 +22,12 @@ timespec ChangeTime(const std::string& path) {
   return info.st_ctim;
 }
 
-/// The number that the next inode gets, by making one; 0 when it cannot be told.
+/// Returns the number of the next inode, by making one; 0 when it is unknown.
 ino_t NextNumber(const std::string& path) {
-  const int file = ::open(path.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) return 0;
+  const UniqueFd file(::open(path.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.valid()) return 0;
   struct stat info{};
-  ::fstat(file, &info);
-  ::close(file);
+  ::fstat(file.get(), &info);
   return info.st_ino;
 }
 
@@ -33,8 +35,8 @@ std::int64_t Nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Whether three changes in a row have three times, nearer to each other than ticks can be. Also
-/// untrue when somebody else had the processor in between.
+/// Returns whether three changes in a row have three different times, closer to each other than
+/// clock ticks can be. Also false when another process had the processor in between.
 bool ThreeChangesShow(const std::string& path, mode_t mode) {
   constexpr std::int64_t kShortestTick = 1'000'000;
   std::int64_t times[3];
@@ -49,10 +51,10 @@ bool every_change_shows = false;
 
 }  // namespace
 
-/// Before Linux 6.13 the time of a change is that of the clock's last tick, so two changes within a
-/// few milliseconds have the same.
+/// Before Linux 6.13 the time of a change is that of the clock's last tick. Two changes within a
+/// few milliseconds then have the same time.
 void LearnWhetherEveryChangeShows(const std::string& path) {
-  constexpr int kTries = 20;  // on a busy machine many fail
+  constexpr int kTries = 20;  // on a busy machine many tries fail
   every_change_shows = false;
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return;

@@ -1,7 +1,8 @@
+#include "jail/init/zygote.h"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 #include <utility>
 
@@ -11,34 +12,44 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "jail/init/slot.h"
+#include "jail/init/guest.h"
+#include "jail/init/messages.h"
+#include "jail/init/netlink.h"
+#include "jail/init/protocol.h"
+#include "jail/init/root.h"
+#include "jail/init/sockets.h"
+#include "jail/init/warm_command.h"
 
 namespace polybox::jail::init {
 namespace {
 
-// To enter a pod's namespaces, and to become the guest there.
+// The capabilities to enter a cell's namespaces, and to become the guest there.
 constexpr int kKept[] = {CAP_SYS_ADMIN, CAP_SETUID, CAP_SETGID};
 
-// Guests of one zygote have the same hash seed and the same addresses: not for too long.
+// Guests of one zygote have the same hash seed and the same addresses, so a zygote is replaced
+// after this many.
 constexpr int kMostForks = 4096;
 // An interpreter that cannot be started ahead is not tried for ever.
 constexpr int kMostFailures = 3;
 constexpr int kMostMilliseconds = 20'000;
 
-/// What it looks like is its own business, but it finds no /proc where it is.
+/// Sends the zygote its own stat and maps files of /proc. The zygote's own namespaces have no
+/// /proc.
 void ShowItself(int proc, pid_t pid, int socket) {
-  std::vector<int> files;
-  for (const char* name : {"stat", "maps"}) {
+  const auto open = [&](const char* name) {
     const std::string path = std::to_string(pid) + "/" + name;
-    const int file = ::openat(proc, path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file >= 0) files.push_back(file);
+    return UniqueFd(::openat(proc, path.c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  const UniqueFd files[] = {open("stat"), open("maps")};
+  std::vector<int> sent;
+  for (const UniqueFd& file : files) {
+    if (file.valid()) sent.push_back(file.get());
   }
-  Send(socket, Encode(MessageKind::kDone), files);
-  for (const int file : files) ::close(file);
+  Send(socket, Encode(MessageKind::kDone), sent);
 }
 
-/// Streams as guests have them, so that what an interpreter makes of these will do for those: all
-/// three are ends of one pipe, which nobody reads.
+/// Gives the process streams of the same kind as guests have, so that what an interpreter derives
+/// from them holds for guests too. All three are ends of one pipe, which no process reads.
 bool TakePipeForStreams() {
   int ends[2];
   if (::pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) return false;
@@ -46,7 +57,7 @@ bool TakePipeForStreams() {
          ::dup2(ends[1], STDERR_FILENO) >= 0;
 }
 
-/// The zygote from its fork to its exec; returns on failure.
+/// What the zygote does between its fork and its exec. Returns on failure.
 void BecomeZygote(int socket, const WarmCommand& warm) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int capability : kKept) {
@@ -62,7 +73,7 @@ std::vector<std::string> Environment(const WarmStart& warm) {
   std::vector<std::string> env = warm.env;
   env.push_back(std::string("LD_PRELOAD=") + kWarmLibrary);
   const bool forks = warm.kind == WarmKind::kZygote;
-  // What is looked up once is not looked up in every fork.
+  // Symbols that are resolved here need not be resolved in every fork.
   if (forks) env.emplace_back("LD_BIND_NOW=1");
   const std::string kind = forks ? "zygote " : "prestart ";
   env.push_back(kWarmVariable + ("=" + kind) + warm.entry);
@@ -79,7 +90,7 @@ WarmCommand::WarmCommand(const WarmStart& warm)
       limits(warm.limits) {}
 
 void Zygote::KeepProc() {
-  proc_ = ::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  proc_.reset(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 int KeepForZygote() {
@@ -90,12 +101,12 @@ int KeepForZygote() {
   return OrErrno(::syscall(SYS_capset, &header, data));
 }
 
-bool Zygote::Prepare(const WarmCommand& warm, bool between_sessions) {
-  // It starts where no guest has anything yet that it could take for its own, and starts to the
-  // end.
+bool Zygote::Prepare(const WarmCommand& warm, bool between_sessions, RouteSockets& route_sockets) {
+  // A zygote starts only where no guest has left anything that it could take for its own. Its start
+  // is always completed.
   if (between_sessions) {
     if (ready_ && forks_ >= kMostForks) Stop();
-    if (pid_ < 0 && failures_ < kMostFailures && Start(warm)) AwaitReady();
+    if (pid_ < 0 && failures_ < kMostFailures && Start(warm)) AwaitReady(route_sockets);
   }
   if (ready_) ++forks_;
   return ready_;
@@ -109,25 +120,26 @@ bool Zygote::Start(const WarmCommand& warm) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return false;
   socket_numbers_ = NumbersOf(sockets);
+  socket_.reset(sockets[0]);
+  const UniqueFd of_zygote(sockets[1]);
   pid_ = ::fork();
   if (pid_ == 0) {
-    BecomeZygote(sockets[1], warm);
+    BecomeZygote(of_zygote.get(), warm);
     ::_exit(127);
   }
-  ::close(sockets[1]);
-  socket_ = sockets[0];
   if (pid_ < 0) Stop();
   return pid_ > 0;
 }
 
-void Zygote::AwaitReady() {
-  pollfd polled = {socket_, POLLIN, 0};
-  const int heard = ::poll(&polled, 1, kMostMilliseconds);
+void Zygote::AwaitReady(RouteSockets& route_sockets) {
+  // The libraries that the interpreter loads may list network interfaces, so calls are answered
+  // meanwhile.
+  const bool heard = route_sockets.AnswerUntilReadable(socket_.get(), kMostMilliseconds);
   Received word;
-  ready_ = heard > 0 && ReceiveShort(socket_, word) && KindOf(word.bytes) == MessageKind::kDone;
+  ready_ = heard && ReceiveShort(socket_.get(), word) && KindOf(word.bytes) == MessageKind::kDone;
   failures_ = ready_ ? 0 : failures_ + 1;
   if (!ready_) return Stop();
-  if (proc_ >= 0) ShowItself(proc_, pid_, socket_);
+  if (proc_.valid()) ShowItself(proc_.get(), pid_, socket_.get());
 }
 
 void Zygote::Stop() {
@@ -136,9 +148,8 @@ void Zygote::Stop() {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  if (socket_ >= 0) ::close(socket_);
+  socket_.reset();
   pid_ = -1;
-  socket_ = -1;
   socket_numbers_ = {};
   ready_ = false;
   forks_ = 0;

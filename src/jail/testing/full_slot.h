@@ -12,6 +12,7 @@
 #include "jail/plan.h"
 #include "jail/seccomp_policy.h"
 #include "jail/slot.h"
+#include "jail/testing/reuse_default.h"
 #include "jail/testing/run_in.h"
 #include "sys/cgroup_tree.h"
 #include "sys/host_facts.h"
@@ -45,6 +46,7 @@ class FullSlot : public ::testing::Test {
             .filter = BuiltinGuestFilter().value(),
             .cgroups = &*home_,
             .number = 0,
+            .reuse = ReuseByDefault(),
             .fail_at = -1};
   }
 

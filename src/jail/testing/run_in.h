@@ -20,25 +20,31 @@ struct Ran {
   std::string err;
 };
 
-inline Ran RunIn(Slot& slot, const std::vector<std::string>& argv, const RunLimits& limits) {
+/// Runs the program with streams, a directory and an environment of its own.
+inline Ran RunRequested(Slot& slot, RunRequest request) {
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const UniqueFd out(::memfd_create("out", MFD_CLOEXEC));
   const UniqueFd err(::memfd_create("err", MFD_CLOEXEC));
   const Places& places = slot.places();
-  auto outcome =
-      slot.Run({.argv = argv,
-                .env = {"PATH=/usr/bin:/bin", "HOME=" + places.work, "TMPDIR=" + places.tmp},
-                .directory = places.work,
-                .limits = limits,
-                .stdin_fd = null.get(),
-                .stdout_fd = out.get(),
-                .stderr_fd = err.get()});
+  request.env = {"PATH=/usr/bin:/bin", "HOME=" + places.work, "TMPDIR=" + places.tmp};
+  request.directory = places.work;
+  request.stdin_fd = null.get();
+  request.stdout_fd = out.get();
+  request.stderr_fd = err.get();
+  auto outcome = slot.Run(request);
   EXPECT_TRUE(outcome.ok()) << outcome.error().message();
   if (!outcome.ok()) return {};
   ::lseek(out.get(), 0, SEEK_SET);
   ::lseek(err.get(), 0, SEEK_SET);
   return {std::move(outcome).value(), ReadAll(out.get(), Bytes::MiB(8)).value_or("?"),
           ReadAll(err.get(), Bytes::MiB(8)).value_or("?")};
+}
+
+inline Ran RunIn(Slot& slot, const std::vector<std::string>& argv, const RunLimits& limits) {
+  RunRequest request;
+  request.argv = argv;
+  request.limits = limits;
+  return RunRequested(slot, std::move(request));
 }
 
 }  // namespace polybox::jail

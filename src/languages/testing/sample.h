@@ -5,7 +5,8 @@
 
 namespace polybox::languages::testing {
 
-/// Its binary is `sample-run`, a program the test must put on PATH to make it available.
+/// Returns the text of the file. Its binary is `sample-run`; a test must put a program of that name
+/// on PATH to make the language available.
 inline std::string SampleFile(const std::string& id, const std::string& top_lines = "") {
   return "id = \"" + id + "\"\nname = \"Sample\"\nextensions = [\".smp\"]\n" + top_lines + R"(
 [toolchain]

@@ -1,4 +1,4 @@
-// Someone to reach in a network of the test's own.
+// A TCP server for tests in a network namespace of their own.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ inline UniqueFd ListenAt(const HostPort& where) {
   UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // A new IPv6 address can be used a moment after it was added.
+  // A new IPv6 address becomes usable a moment after it was added.
   int bound = ::bind(fd.get(), address.get(), address.length);
   for (int i = 0; i < 100 && bound != 0 && errno == EADDRNOTAVAIL; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -35,7 +35,7 @@ inline UniqueFd ListenAt(const HostPort& where) {
   return fd;
 }
 
-/// Says its name to whoever connects, then repeats what it is told; one after the other.
+/// Sends its name to each client and then echoes. Serves one client after another.
 class Host {
  public:
   Host(std::string name, const HostPort& where)
@@ -49,7 +49,7 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   int visitors() const { return visitors_; }
-  /// Those whose connection has ended.
+  /// The number of clients whose connection has ended.
   int gone() const { return gone_; }
 
  private:

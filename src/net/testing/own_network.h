@@ -1,5 +1,5 @@
-// A network namespace for one test, with addresses of the test's own: nothing in it can reach, or
-// be reached from, the machine that the test runs on.
+// A network namespace for one test, with the test's own addresses. No connection is possible
+// between this namespace and the machine that runs the test.
 #pragma once
 
 #include <functional>
@@ -52,8 +52,8 @@ inline bool RaiseLoopback() {
   return ::ioctl(fd.get(), SIOCSIFFLAGS, &request) == 0;
 }
 
-/// Runs `body` on a thread that has a network of its own, as have the threads that it starts. False
-/// when there can be none.
+/// Runs `body` on a thread in a new network namespace; threads that `body` starts are in it too.
+/// Returns false when no namespace can be made.
 inline bool InOwnNetwork(const std::function<void()>& body) {
   bool made = false;
   std::thread([&] {

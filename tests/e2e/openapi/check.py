@@ -102,7 +102,7 @@ def check_headers(document, response, headers):
 
 
 def check_events(document, text):
-    schemas = {"stdout": "OutputEvent", "stderr": "OutputEvent", "truncated": "TruncatedEvent",
+    schemas = {"progress": "ProgressEvent", "stdout": "OutputEvent", "stderr": "OutputEvent", "truncated": "TruncatedEvent",
                "result": "ExecuteResult", "error": "ExecuteError"}
     events = re.findall(r"event: (\w+)\ndata: (.*)\n\n", text)
     if "".join(f"event: {name}\ndata: {data}\n\n" for name, data in events) != text:

@@ -1,0 +1,131 @@
+#include "agent_tools.h"
+
+#include <string>
+#include <vector>
+
+#include "base/split.h"
+#include "build_info.h"
+#include "egress.h"
+#include "installed.h"
+#include "isolation.h"
+#include "net/egress_ledger.h"
+#include "tools/all_tools.h"
+#include "tools/registry.h"
+
+namespace polybox::cmd {
+namespace {
+
+Result<tools::Registry> ToolsOf(const config::Settings& settings) {
+  POLYBOX_ASSIGN_OR_RETURN(const tools::Registry all, tools::Registry::Make(tools::AllTools()));
+  Result<tools::Registry> chosen = all.Select(Split(settings.tools, ',')).In("tools");
+  if (!chosen.ok() || !settings.readonly) return chosen;
+  return chosen->ReadOnly();
+}
+
+Result<workspace::WorkspaceSet> WorkspacesOf(const config::Settings& settings) {
+  workspace::WorkspaceOptions options;
+  if (settings.readonly) options.access = workspace::Access::kReadOnly;
+  POLYBOX_ASSIGN_OR_RETURN(options.protection,
+                           workspace::ProtectedPaths::FromSetting(settings.protected_paths));
+  if (settings.created_protected_files == "report") {
+    options.created = workspace::CreatedFiles::kReport;
+  }
+  return workspace::WorkspaceSet::Open({.workspace = settings.workspace,
+                                        .workspaces = settings.workspaces,
+                                        .options = std::move(options)});
+}
+
+machine::MachineSettings MachineSettingsOf(const config::Settings& settings,
+                                           const workspace::WorkspaceSet& workspaces) {
+  machine::MachineSettings machines;
+  machines.cache_dir = settings.cache_dir;
+  machines.path = SearchPath();
+  machines.as_root =
+      settings.workspace_as_root ? machine::AsRoot::kAllow : machine::AsRoot::kRefuse;
+  for (const auto& workspace : workspaces.all()) machines.closed.push_back(workspace->path());
+  machines.limits = {.memory = settings.workspace_memory,
+                     .processes = settings.workspace_processes,
+                     .scratch = settings.workspace_tmp};
+  machines.idle_time = settings.workspace_idle_time;
+  return machines;
+}
+
+Result<std::unique_ptr<machine::Network>> NetworkOf(const config::Settings& settings,
+                                                    MachineHome& home, const log::Logger& log) {
+  return machine::Network::Make({.hosts = settings.workspace_egress,
+                                 .clients = [&home] { return home.Clients(); },
+                                 .learned_file = settings.cache_dir + "/registries.txt",
+                                 .path = SearchPath(),
+                                 .variable = Variable,
+                                 .ledger = std::make_shared<net::EgressLedger>("workspace", log)},
+                                log);
+}
+
+}  // namespace
+
+Result<const launch::JailHome*> MachineHome::Find() {
+  if (own_ != nullptr) return own_;
+  const std::lock_guard lock(mutex_);
+  if (!home_) home_ = HomeFor(settings_, log_);
+  if (!home_->ok()) return home_->error();
+  return &home_->value();
+}
+
+const Installed* MachineHome::FindInstalled() {
+  if (!installed_) {
+    installed_ = LoadInstalled(settings_, log_);
+    if (!installed_->ok()) {
+      log_.Warn("could not read the languages; commands see only what is on PATH",
+                {{"why", installed_->error().message()}});
+    }
+  }
+  return installed_->ok() ? &installed_->value() : nullptr;
+}
+
+machine::HostTools MachineHome::Tools() {
+  const std::lock_guard lock(mutex_);
+  machine::HostTools tools;
+  const Installed* installed = FindInstalled();
+  if (installed == nullptr) return tools;
+  for (const languages::Language& language : installed->registry.all()) {
+    const auto toolchain = installed->toolchains.find(language.id);
+    if (toolchain == installed->toolchains.end() || !toolchain->second.ok()) continue;
+    tools.toolchains.push_back(*toolchain->second);
+    const auto& [read_only, caches] = language.project;
+    tools.read_only.insert(tools.read_only.end(), read_only.begin(), read_only.end());
+    tools.caches.insert(tools.caches.end(), caches.begin(), caches.end());
+  }
+  return tools;
+}
+
+std::vector<registries::Client> MachineHome::Clients() {
+  const std::lock_guard lock(mutex_);
+  const Installed* installed = FindInstalled();
+  if (installed == nullptr) return {};
+  return registries::ClientsOn(installed->registry.all(), installed->toolchains, SearchPath());
+}
+
+Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
+                                                   const log::Logger& log,
+                                                   const launch::JailHome* own) {
+  POLYBOX_ASSIGN_OR_RETURN(tools::Registry tools, ToolsOf(settings));
+  POLYBOX_ASSIGN_OR_RETURN(workspace::WorkspaceSet workspaces, WorkspacesOf(settings));
+  mcp::DispatcherOptions options = {
+      .tools = std::move(tools),
+      .structured_output = *mcp::StructuredOutputNamed(settings.structured_output),
+      .version = kVersion};
+  auto home = std::make_unique<MachineHome>(settings, log, own);
+  POLYBOX_ASSIGN_OR_RETURN(std::unique_ptr<machine::Network> network,
+                           NetworkOf(settings, *home, log));
+  machine::MachineSettings machines = MachineSettingsOf(settings, workspaces);
+  machines.network = network.get();
+  machines.tools = [home = home.get()] { return home->Tools(); };
+  return std::unique_ptr<AgentTools>(
+      new AgentTools{.workspaces = std::move(workspaces),
+                     .dispatcher = mcp::Dispatcher(std::move(options), log),
+                     .home = std::move(home),
+                     .network = std::move(network),
+                     .machine_settings = std::move(machines)});
+}
+
+}  // namespace polybox::cmd

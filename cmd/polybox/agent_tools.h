@@ -1,0 +1,76 @@
+// The tools of agents as the settings choose them, for `polybox mcp` and `polybox serve`.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "config/settings.h"
+#include "installed.h"
+#include "launch/jail_home.h"
+#include "machine/machines.h"
+#include "machine/network.h"
+#include "mcp/call_pool.h"
+#include "mcp/dispatcher.h"
+#include "registries/client.h"
+#include "shells/shells.h"
+#include "sys/temporary.h"
+#include "tools/context.h"
+#include "workspace/workspace_set.h"
+
+namespace polybox::cmd {
+
+/// Finds the home of the machines' jails and the toolchains once, when the first command needs
+/// them. Any thread.
+class MachineHome {
+ public:
+  /// All must outlive the object. `own` is the home of the server's other jails; null to make one
+  /// when it is needed.
+  MachineHome(const config::Settings& settings, const log::Logger& log, const launch::JailHome* own)
+      : settings_(settings), log_(log), own_(own) {}
+  Result<const launch::JailHome*> Find();
+  machine::HostTools Tools();
+  /// Returns the clients of package registries. They refer to the object.
+  std::vector<registries::Client> Clients();
+
+ private:
+  /// Returns null if a language file is wrong. The caller holds `mutex_`.
+  const Installed* FindInstalled();
+
+  const config::Settings& settings_;
+  const log::Logger& log_;
+  const launch::JailHome* own_;
+  std::mutex mutex_;
+  /// Both guarded by `mutex_`.
+  std::optional<Result<launch::JailHome>> home_;
+  std::optional<Result<Installed>> installed_;
+};
+
+/// Destroying it waits for running calls.
+struct AgentTools {
+  workspace::WorkspaceSet workspaces;
+  mcp::Dispatcher dispatcher;
+  std::unique_ptr<MachineHome> home;
+  std::unique_ptr<machine::Network> network;
+  machine::MachineSettings machine_settings;
+  machine::Machines machines{[this] { return home->Find(); }, machine_settings};
+  // Its commands run in the machines.
+  shells::Shells shells{{.find_directory = sys::TemporaryDirectory}};
+  // Last: its destructor waits for calls, which use the members above.
+  mcp::CallPool calls{mcp::CallLimits{}};
+
+  /// Returns what each call gets. The transport sets the principal.
+  tools::Context context() {
+    return {.principal = "", .workspaces = &workspaces, .machines = &machines, .shells = &shells};
+  }
+};
+
+/// Opens the workspaces and chooses the tools. Starts and writes nothing. An error is a mistake in
+/// the settings. `own` as for MachineHome.
+Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
+                                                   const log::Logger& log,
+                                                   const launch::JailHome* own);
+
+}  // namespace polybox::cmd

@@ -1,0 +1,193 @@
+#include "mcp/dispatcher.h"
+
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "json/write.h"
+
+namespace polybox::mcp {
+namespace {
+
+constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+constexpr std::string_view kServerInfoKey = "io.modelcontextprotocol/serverInfo";
+/// Replaces the setting `structured-output` for one call.
+constexpr std::string_view kFormKey = "polybox/structuredOutput";
+// The lists change only with a new start of polybox, which a client of stdio notices; a gateway
+// over HTTP asks again after five minutes.
+constexpr std::int64_t kListTtlMs = 300'000;
+
+RpcError BadParams(std::string message) {
+  return {Code::kInvalidParams, std::move(message)};
+}
+
+RpcError NoMethod(const Request& request) {
+  return {Code::kMethodNotFound,
+          fmt::format("unknown method \"{}\"", Printable(request.method, 80))};
+}
+
+/// Returns `params._meta`; null if there is none.
+const json::Object* MetaOf(const Request& request) {
+  const json::Value* meta = request.params.if_contains("_meta");
+  return meta == nullptr ? nullptr : meta->if_object();
+}
+
+const json::Value* MetaMember(const Request& request, std::string_view key) {
+  const json::Object* meta = MetaOf(request);
+  return meta == nullptr ? nullptr : meta->if_contains(key);
+}
+
+std::variant<Version, RpcError> ModernVersionOf(const Request& request, const json::Value& named) {
+  if (!named.is_string()) {
+    return BadParams(fmt::format("_meta[\"{}\"] must be a string", kVersionKey));
+  }
+  const std::string_view name = named.get_string();
+  const std::optional<Version> version = VersionNamed(name);
+  if (!version || !IsModern(*version)) {
+    json::Array supported;
+    for (const std::string_view each : VersionNames()) supported.emplace_back(each);
+    return RpcError{Code::kUnsupportedVersion, "Unsupported protocol version",
+                    json::Object{{"supported", std::move(supported)}, {"requested", name}}};
+  }
+  const json::Value* capabilities = MetaMember(request, kCapabilitiesKey);
+  if (capabilities == nullptr || !capabilities->is_object()) {
+    return BadParams(fmt::format("_meta[\"{}\"] must be an object", kCapabilitiesKey));
+  }
+  return *version;
+}
+
+std::variant<Version, RpcError> InitialVersionOf(const Request& request) {
+  const json::Value* named = request.params.if_contains("protocolVersion");
+  if (named == nullptr || !named->is_string()) return BadParams("protocolVersion must be a string");
+  const Version version = VersionNamed(named->get_string()).value_or(kLatestLegacy);
+  return IsModern(version) ? kLatestLegacy : version;
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(DispatcherOptions options, const log::Logger& log)
+    : options_(std::move(options)), log_(log) {}
+
+std::variant<Version, RpcError> Dispatcher::VersionOf(const Request& request,
+                                                      std::optional<Version> settled) const {
+  if (request.method == "initialize") return InitialVersionOf(request);
+  if (const json::Value* named = MetaMember(request, kVersionKey)) {
+    return ModernVersionOf(request, *named);
+  }
+  if (settled) return *settled;
+  // A legacy client may ping before the handshake.
+  if (request.method == "ping") return kLatestLegacy;
+  return BadParams(
+      fmt::format("_meta[\"{}\"] is missing; clients of versions up to {} send initialize first",
+                  kVersionKey, NameOf(kLatestLegacy)));
+}
+
+Outcome Dispatcher::Answer(const Request& request, Version version,
+                           const tools::Context& context) const {
+  try {
+    Outcome outcome = AnswerUnguarded(request, version, context);
+    if (auto* result = std::get_if<json::Object>(&outcome)) {
+      return Complete(std::move(*result), version);
+    }
+    return outcome;
+  } catch (const std::exception& failure) {
+    log_.Error("an exception ended a request",
+               {{"method", Printable(request.method, 80)}, {"exception", failure.what()}});
+  } catch (...) {
+    log_.Error("an unknown exception ended a request", {{"method", Printable(request.method, 80)}});
+  }
+  return RpcError{Code::kInternalError, "internal error; the log of polybox has the cause"};
+}
+
+Outcome Dispatcher::AnswerUnguarded(const Request& request, Version version,
+                                    const tools::Context& context) const {
+  if (request.method == "tools/call") return CallTool(request, version, context);
+  if (request.method == "tools/list") return ListTools(request, version);
+  if (request.method == "initialize") return Initialize(version);
+  if (IsModern(version) && request.method == "server/discover") return Discover();
+  if (!IsModern(version) && request.method == "ping") return json::Object();
+  return NoMethod(request);
+}
+
+json::Object Dispatcher::ServerInfo(Version version) const {
+  json::Object info = {{"name", "polybox"}, {"version", options_.version}};
+  if (HasStructuredContent(version)) info["title"] = "polybox";
+  return info;
+}
+
+json::Object Dispatcher::Complete(json::Object result, Version version) const {
+  if (!IsModern(version)) return result;
+  result["resultType"] = "complete";
+  result["_meta"] = json::Object{{kServerInfoKey, ServerInfo(version)}};
+  return result;
+}
+
+Outcome Dispatcher::Initialize(Version version) const {
+  json::Object result = {{"protocolVersion", NameOf(version)},
+                         {"capabilities", json::Object{{"tools", json::Object()}}},
+                         {"serverInfo", ServerInfo(version)}};
+  if (!options_.instructions.empty()) result["instructions"] = options_.instructions;
+  return result;
+}
+
+Outcome Dispatcher::Discover() const {
+  json::Array versions;
+  for (const std::string_view name : VersionNames()) versions.emplace_back(name);
+  json::Object result = {{"supportedVersions", std::move(versions)},
+                         {"capabilities", json::Object{{"tools", json::Object()}}},
+                         {"ttlMs", kListTtlMs},
+                         {"cacheScope", "private"}};
+  if (!options_.instructions.empty()) result["instructions"] = options_.instructions;
+  return result;
+}
+
+Outcome Dispatcher::ListTools(const Request& request, Version version) const {
+  // All tools are on one page, so polybox never gave a cursor.
+  if (const json::Value* cursor = request.params.if_contains("cursor");
+      cursor != nullptr && !cursor->is_null()) {
+    return BadParams("unknown cursor");
+  }
+  json::Array tools;
+  for (const tools::Tool& tool : options_.tools.tools()) {
+    tools.push_back(DescribeTool(tool, version, options_.structured_output));
+  }
+  json::Object result = {{"tools", std::move(tools)}};
+  if (IsModern(version)) {
+    result["ttlMs"] = kListTtlMs;
+    result["cacheScope"] = "private";
+  }
+  return result;
+}
+
+Outcome Dispatcher::CallTool(const Request& request, Version version,
+                             const tools::Context& context) const {
+  const json::Value* named = request.params.if_contains("name");
+  if (named == nullptr || !named->is_string()) return BadParams("name must be a string");
+  const std::string_view name = named->get_string();
+  const tools::Tool* tool = options_.tools.Find(name);
+  if (tool == nullptr) {
+    std::vector<std::string_view> known;
+    for (const tools::Tool& each : options_.tools.tools()) known.emplace_back(each.row.name);
+    return BadParams(fmt::format("unknown tool \"{}\"{}", Printable(name, 80),
+                                 name.size() > 80 ? "" : DidYouMean(name, known)));
+  }
+  StructuredOutput form = options_.structured_output;
+  if (const json::Value* word = MetaMember(request, kFormKey)) {
+    const auto wanted =
+        word->is_string() ? StructuredOutputNamed(word->get_string()) : std::nullopt;
+    if (!wanted) {
+      return BadParams(fmt::format(
+          "_meta[\"{}\"] must be one of auto, both, text, structured, mirror", kFormKey));
+    }
+    form = *wanted;
+  }
+  const json::Value* arguments = request.params.if_contains("arguments");
+  const bool given = arguments != nullptr && !arguments->is_null();
+  return DescribeAnswer(tool->call(context, given ? *arguments : json::Value(json::Object())),
+                        version, form);
+}
+
+}  // namespace polybox::mcp

@@ -1,0 +1,66 @@
+// Answers the requests of MCP clients, of every version. A request with modern `_meta` is answered
+// as 2026-07-28, `initialize` begins a legacy conversation. The dispatcher keeps nothing between
+// requests: what a conversation remembers is in mcp/connection.h. Any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/log.h"
+#include "json/value.h"
+#include "mcp/json_rpc.h"
+#include "mcp/tool_json.h"
+#include "mcp/version.h"
+#include "tools/context.h"
+#include "tools/registry.h"
+
+namespace polybox::mcp {
+
+struct DispatcherOptions {
+  tools::Registry tools;
+  StructuredOutput structured_output = StructuredOutput::kAuto;
+  /// The version of polybox.
+  std::string version;
+  /// How to use the tools together, for a model; what the descriptions say is not said again.
+  std::string instructions = {};
+};
+
+/// The result of a request, or why it could not be answered.
+using Outcome = std::variant<json::Object, RpcError>;
+
+class Dispatcher {
+ public:
+  Dispatcher(DispatcherOptions options, const log::Logger& log);
+
+  /// Returns the version that a request speaks. `settled` is the one of an earlier `initialize`.
+  /// For `initialize` it is the version that the answer names.
+  std::variant<Version, RpcError> VersionOf(const Request& request,
+                                            std::optional<Version> settled) const;
+
+  /// Answers the request. Runs the tool of tools/call and returns when the tool has; everything
+  /// else takes no time. `context` is for the tool. Never throws: an exception is an internal error
+  /// without its text, which goes to the log.
+  Outcome Answer(const Request& request, Version version, const tools::Context& context) const;
+
+  /// Returns whether the request runs a tool.
+  static bool RunsTool(const Request& request) { return request.method == "tools/call"; }
+
+ private:
+  Outcome AnswerUnguarded(const Request& request, Version version,
+                          const tools::Context& context) const;
+  Outcome Initialize(Version version) const;
+  Outcome Discover() const;
+  Outcome ListTools(const Request& request, Version version) const;
+  Outcome CallTool(const Request& request, Version version, const tools::Context& context) const;
+  json::Object ServerInfo(Version version) const;
+  /// Adds what every modern result has.
+  json::Object Complete(json::Object result, Version version) const;
+
+  DispatcherOptions options_;
+  log::Logger log_;
+};
+
+}  // namespace polybox::mcp

@@ -1,0 +1,59 @@
+// What a tool gets beside its arguments: who calls, how to stop, where to report progress, and the
+// workspaces of the server. A context is valid until the call returns. One thread per call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace polybox::machine {
+class Machines;
+}
+namespace polybox::shells {
+class Shells;
+}
+namespace polybox::workspace {
+class WorkspaceSet;
+}
+
+namespace polybox::tools {
+
+/// How far a call has come.
+struct Progress {
+  /// Grows with each report. Its unit is the tool's own: tests, bytes, seconds.
+  double done = 0;
+  /// The value of `done` at the end, if it is known.
+  std::optional<double> total = {};
+  /// One short sentence for a person; may be empty.
+  std::string message = {};
+};
+
+/// The length of an answer that a client accepts without complaint. Clients warn at 10,000 tokens
+/// and refuse from 25,000; the structured data needs room too.
+inline constexpr std::int64_t kDefaultBudgetTokens = 8000;
+
+struct Context {
+  /// Names the caller, for state that one caller must not share with another. The name is "stdio"
+  /// for the process at the other end of the pipe, otherwise a name that follows from the token.
+  std::string principal;
+  /// The argument `workspace` of the call; empty if the caller named none.
+  std::string workspace = {};
+  /// The length of the answer that the caller wants, about four characters each. Only tools with
+  /// kTakesBudget get another value than the default.
+  std::int64_t budget_tokens = kDefaultBudgetTokens;
+  /// Requested when the client cancels the call or is gone. A tool then returns soon.
+  std::stop_token stop = {};
+  /// Takes reports; empty if the client wants none. A tool that runs long reports every few
+  /// seconds.
+  std::function<void(const Progress&)> progress = {};
+  /// The workspaces of the server; outlive the call. Null only in tests of tools that need none.
+  workspace::WorkspaceSet* workspaces = nullptr;
+  /// The jails of the workspaces; outlive the call. Null only in tests of tools that start nothing.
+  machine::Machines* machines = nullptr;
+  /// The commands that run in them; outlive the call. Null where `machines` is.
+  shells::Shells* shells = nullptr;
+};
+
+}  // namespace polybox::tools

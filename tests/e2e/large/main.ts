@@ -1,0 +1,11 @@
+import * as http from 'http';
+import { Shape, area, Tree, insert } from './model';
+import { parse } from './parser';
+type DeepReadonly<T> = { readonly [K in keyof T]: T[K] extends object ? DeepReadonly<T[K]> : T[K] };
+type Paths<T> = T extends object ? { [K in keyof T & string]: K | `${K}.${Paths<T[K]>}` }[keyof T & string] : never;
+const shapes: DeepReadonly<Shape[]> = [{ kind: 'circle', r: 2 }, { kind: 'rect', w: 2, h: 3 }];
+const p: Paths<{ a: { b: { c: number } }, d: string }> = 'a.b.c';
+let t: Tree<number> | undefined;
+for (const n of [3, 1, 2]) t = insert(t, n);
+const server = http.createServer((_q, s) => s.end('x')); server.close();
+console.log(shapes.map(area as (s: DeepReadonly<Shape>) => number), p, t, parse('1 + 2 * (3 - 4)'));
