@@ -1,8 +1,10 @@
 #include "machine/find_identity.h"
 
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "jail/owner_map.h"
 
@@ -25,6 +27,20 @@ Result<Identity> FindIdentity(const workspace::Workspace& workspace, const launc
     facts.unmapped = WhyUnmapped(workspace.path());
   }
   return ChooseIdentity(facts);
+}
+
+Ownership OwnershipOf(const std::string& path, Identity identity, const workspace::Owner& owner) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return {.foreign = "its owner cannot be found"};
+  if (identity == Identity::kMapped) {
+    std::string why = WhyUnmapped(path);
+    if (!why.empty()) return {.foreign = std::move(why)};
+    return {.mapped = jail::HostIds{info.st_uid, info.st_gid}};
+  }
+  const uid_t user = identity == Identity::kOwner ? owner.uid : ::geteuid();
+  if (info.st_uid == user) return {};
+  return {.foreign =
+              fmt::format("it belongs to user {}, and commands are user {}", info.st_uid, user)};
 }
 
 std::string_view DescribeIdentity(Identity identity) {

@@ -99,7 +99,13 @@ void Machine::PrepareCaches(const std::vector<languages::PackageCache>& caches) 
       continue;
     }
     shown.changes = *changes;
-    shown.can_map = parts_.identity == Identity::kMapped && WhyUnmapped(shown.source).empty();
+    const Ownership ownership = OwnershipOf(shown.source, parts_.identity, workspace_.owner());
+    shown.owner = ownership.mapped;
+    if (!ownership.foreign.empty()) {
+      notes_.push_back(
+          fmt::format("commands cannot change what is in the package cache {}, because {}",
+                      shown.source, ownership.foreign));
+    }
     parts_.caches.push_back(std::move(shown));
   }
 }
@@ -152,7 +158,7 @@ void Machine::ShowNetwork(const launch::JailHome& home, jail::Spec& spec) {
         MachineNetwork::Options{
             .workspace = &workspace_, .home = &home, .trial_slot = options_.trial_number});
   }
-  network_->Show(spec);
+  network_->Show(spec, parts_.identity);
 }
 
 void Machine::NoteSharedCaches() {

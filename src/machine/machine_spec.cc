@@ -57,7 +57,7 @@ void AddCaches(const MachineParts& parts, const std::optional<jail::HostIds>& ow
     tree.source = cache.source;
     tree.target = has_namespaces ? cache.target : cache.source;
     if (has_namespaces) tree.changes = cache.changes;
-    if (cache.can_map) tree.owner = owner;
+    tree.owner = cache.owner;
     if (!tree.changes.empty()) tree.changes_owner = owner;
     spec.trees.push_back(std::move(tree));
   }

@@ -24,8 +24,9 @@ struct ShownCache {
   std::string target;
   /// Where an overlay keeps what commands change in it; "" to show it read-only.
   std::string changes = {};
-  /// Whether the file system allows an id-mapped mount.
-  bool can_map = false;
+  /// The user on disk whose files commands see as their own, if the commands need an id-mapped
+  /// mount for that and the file system allows one.
+  std::optional<jail::HostIds> owner = {};
 };
 
 /// Limits of the commands of a workspace (settings `workspace-memory` and so on).

@@ -91,13 +91,13 @@ TEST(MachineSpec, ChangesOfACacheStayApartAndOnlyWhereThereAreNamespaces) {
   parts.caches = {{.source = "/root/.npm/_cacache",
                    .target = parts.home + "/.npm/_cacache",
                    .changes = "/cache/changes-0/npm",
-                   .can_map = true}};
+                   .owner = jail::HostIds{0, 7}}};
   const jail::Spec spec = SpecOf(System(), parts);
   const jail::Tree* tree = Find(spec, parts.caches[0].target);
   ASSERT_NE(tree, nullptr);
   EXPECT_EQ(tree->changes, "/cache/changes-0/npm");
-  EXPECT_EQ(tree->owner, (jail::HostIds{1000, 1001}));
-  EXPECT_EQ(tree->changes_owner, tree->owner);
+  EXPECT_EQ(tree->owner, (jail::HostIds{0, 7})) << "a cache can belong to another user";
+  EXPECT_EQ(tree->changes_owner, (jail::HostIds{1000, 1001}));
   EXPECT_FALSE(tree->writable);
   parts.grade = jail::Grade::kLandlock;
   tree = nullptr;

@@ -271,6 +271,41 @@ TEST_P(MachineCaches, CommandsAddToThemWithoutChangingTheUsers) {
   EXPECT_FALSE(fs::exists(user_.path() + "/packages/new"));
 }
 
+/// A server of root serves a project of a user who has no home, so the caches are those of root.
+class CachesOfAnotherUser : public MachineCaches {};
+INSTANTIATE_TEST_SUITE_P(Grades, CachesOfAnotherUser,
+                         ::testing::Values(Ground{jail::Grade::kFull, jail::Uids::kOwn},
+                                           Ground{jail::Grade::kRootless, jail::Uids::kOwn}));
+
+TEST_P(CachesOfAnotherUser, CommandsAddToDirectoriesAndChangeFilesThere) {
+  const std::string packages = user_.path() + "/packages";
+  fs::create_directories(packages + "/example.org/cache");
+  user_.Write("packages/example.org/cache/lock", "");
+  fs::permissions(packages + "/example.org/cache/lock", fs::perms(0600));
+  for (const uid_t user : {0U, kOwner + 1}) {
+    for (const char* path :
+         {"", "/known", "/example.org", "/example.org/cache", "/example.org/cache/lock"}) {
+      Own(packages + path, user);
+    }
+    const auto workspace = Open(root_);
+    ASSERT_EQ(workspace->owner().uid, kOwner);
+    const auto machine = MachineOf(*workspace);
+    EXPECT_EQ(Run(*machine,
+                  "cd ~/deep/cache/example.org && mkdir -p cache/new && echo 1 >> cache/lock && "
+                  "echo changed > ../known && cat cache/lock ../known && cp ../known ~/kept"),
+              "1\nchanged\n")
+        << "a cache of user " << user;
+    EXPECT_EQ(machine->Notes(), std::vector<std::string>());
+    EXPECT_EQ(ReadFile(packages + "/known").value_or("?"), "from the host\n");
+    EXPECT_FALSE(fs::exists(packages + "/example.org/cache/new"));
+    const fs::path state = *fs::directory_iterator(cache_.path() + "/workspaces");
+    const std::string changes = (state / "changes-0/test/upper/example.org").string();
+    EXPECT_EQ(OwnerOf(changes + "/cache/new"), kOwner) << "changes belong to the owner";
+    EXPECT_EQ(OwnerOf((state / "home/kept").string()), kOwner);
+    fs::remove_all(state / "changes-0");
+  }
+}
+
 TEST_P(MachineCaches, TwoServersOfOneWorkspaceKeepTheirChangesApart) {
   const auto workspace = Open(root_);
   const auto one = MachineOf(*workspace, 0);

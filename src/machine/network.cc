@@ -7,6 +7,7 @@
 
 #include "launch/host_programs.h"
 #include "launch/launch.h"
+#include "machine/find_identity.h"
 #include "registries/trial.h"
 
 namespace polybox::machine {
@@ -127,7 +128,27 @@ void MachineNetwork::AskClients() {
   registries_ = std::move(asked);
 }
 
-void MachineNetwork::Show(jail::Spec& spec) {
+void MachineNetwork::ShowClients(jail::Spec& spec, Identity identity) {
+  jail::Spec more;
+  jail::Spec named;
+  passed_.clear();
+  for (const registries::Client& client : network_.Clients()) {
+    const languages::RegistryClients& settings = client.settings();
+    passed_.merge(launch::PassVariables(
+        {settings.pass_env, settings.pass_files, network_.options_.variable}, named));
+    for (const std::string& path : settings.read_only) jail::ShowPath(more, path);
+  }
+  for (jail::Tree& tree : named.trees) {
+    // A file with a password is readable for its owner alone. Directories keep their owners: one
+    // with certificates may also hold private keys that no client needs.
+    if (!tree.is_file) continue;
+    tree.owner = OwnershipOf(tree.source, identity, options_.workspace->owner()).mapped;
+  }
+  AddTrees(named, spec);
+  AddTrees(more, spec);
+}
+
+void MachineNetwork::Show(jail::Spec& spec, Identity identity) {
   const bool has_hosts = !network_.options_.hosts.empty();
   if (!jail::HasNamespaces(spec.grade)) {
     const std::lock_guard lock(mutex_);
@@ -143,15 +164,7 @@ void MachineNetwork::Show(jail::Spec& spec) {
   spec.egress = true;
   if (!has_hosts) return;
   if (!registries_) AskClients();
-  jail::Spec more;
-  passed_.clear();
-  for (const registries::Client& client : network_.Clients()) {
-    const languages::RegistryClients& settings = client.settings();
-    passed_.merge(launch::PassVariables(
-        {settings.pass_env, settings.pass_files, network_.options_.variable}, more));
-    for (const std::string& path : settings.read_only) jail::ShowPath(more, path);
-  }
-  AddTrees(more, spec);
+  ShowClients(spec, identity);
 }
 
 void MachineNetwork::AddVariables(std::map<std::string, std::string>& env) const {

@@ -15,6 +15,7 @@
 #include "jail/lease.h"
 #include "languages/language.h"
 #include "launch/jail_home.h"
+#include "machine/identity.h"
 #include "machine/violation.h"
 #include "net/egress_ledger.h"
 #include "net/egress_policy.h"
@@ -92,9 +93,10 @@ class MachineNetwork {
   /// `network` and what the options name must outlive the object.
   MachineNetwork(Network& network, const Options& options);
 
-  /// Adds the proxy and what clients of registries need to the spec of a lease. Asks the clients
-  /// when it is called first, which takes as long as the slowest answers.
-  void Show(jail::Spec& spec);
+  /// Adds the proxy and what clients of registries need to the spec of a lease. The owner of a file
+  /// that a variable names can read the file as a command of this identity. Asks the clients when
+  /// it is called first, which takes as long as the slowest answers.
+  void Show(jail::Spec& spec, Identity identity);
   /// Adds the variables that commands need to use the network. After Show().
   void AddVariables(std::map<std::string, std::string>& env) const;
   /// Starts the proxy of a new lease and ends that of the last one. Puts configuration files of
@@ -111,6 +113,8 @@ class MachineNetwork {
 
  private:
   void AskClients();
+  /// Adds the files of the clients, and sets `passed_`.
+  void ShowClients(jail::Spec& spec, Identity identity);
   Status PutFiles(jail::Lease& lease, const std::string& home) const;
 
   Network& network_;

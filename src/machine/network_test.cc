@@ -260,6 +260,9 @@ TEST_F(MachineNetworkTest, CommandsGetVariablesAndFilesOfTheClientsAndNoOthers) 
   language_.registry->pass_env = {"CLIENT_TOKEN", "CLIENT_UNSET"};
   language_.registry->pass_files = {"CLIENT_CERT"};
   const std::string certificate = directory_.Write("certificate.pem", "a certificate");
+  // A file with a password is readable for its owner alone, who can be another user than the owner
+  // of the workspace.
+  ASSERT_EQ(::chmod(certificate.c_str(), S_IRUSR), 0);
   directory_.Write("other.pem", "another file");
   variables_ = {
       {"CLIENT_TOKEN", "token"}, {"CLIENT_CERT", certificate}, {"OTHER_SECRET", "secret"}};

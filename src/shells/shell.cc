@@ -321,6 +321,14 @@ Status Shell::CloseInput() {
   return {};
 }
 
+Status Shell::Resize(jail::TerminalSize size) {
+  if (!options_.terminal) {
+    return Error(ErrorKind::kInvalid, fmt::format("shell_id {} has no terminal", id_));
+  }
+  const std::lock_guard lock(input_mutex_);
+  return process_.Resize(size);
+}
+
 std::optional<jail::Outcome> Shell::Wait(Duration most) {
   std::optional<jail::Outcome> outcome = process_.Wait(most);
   if (outcome) Settle();

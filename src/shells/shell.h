@@ -112,6 +112,8 @@ class Shell {
   Status Write(std::string_view text);
   /// The command reads an end after what was sent. On a terminal it is as if Ctrl-D was typed.
   Status CloseInput();
+  /// Tells the programs on the terminal its new size. Fails if the command has no terminal.
+  Status Resize(jail::TerminalSize size);
 
  private:
   struct Source {

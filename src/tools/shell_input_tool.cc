@@ -8,11 +8,15 @@ namespace polybox::tools {
 namespace {
 
 constexpr std::size_t kLongestText = 1U << 20U;
+/// More than any screen has. Programs allocate a buffer of this size.
+constexpr std::int64_t kMostCells = 1000;
 
 struct ShellInputArguments {
   std::string shell_id;
   std::string text = {};
   bool close = false;
+  std::optional<std::int64_t> rows = {};
+  std::optional<std::int64_t> columns = {};
 
   static constexpr auto Members() {
     return std::tuple(
@@ -20,7 +24,12 @@ struct ShellInputArguments {
         json::Optional("text", &ShellInputArguments::text,
                        "As typed: a line ends with \\n; \\u0003 on a terminal is Ctrl-C")
             .MaxLength(kLongestText),
-        json::Optional("close", &ShellInputArguments::close, "End the input after the text"));
+        json::Optional("close", &ShellInputArguments::close, "End the input after the text"),
+        json::Optional("rows", &ShellInputArguments::rows,
+                       "Resize the terminal before the text; with columns")
+            .Min(1)
+            .Max(kMostCells),
+        json::Optional("columns", &ShellInputArguments::columns).Min(1).Max(kMostCells));
   }
 };
 
@@ -41,6 +50,15 @@ std::string Text(const ShellInputResult& result) {
                      result.closed ? " and closed its input" : "");
 }
 
+Status Resize(const ShellInputArguments& arguments, shells::Shell& shell) {
+  if (!arguments.rows && !arguments.columns) return {};
+  if (!arguments.rows || !arguments.columns) {
+    return Error(ErrorKind::kInvalid, "rows and columns must be given together");
+  }
+  return shell.Resize({.rows = static_cast<std::uint16_t>(*arguments.rows),
+                       .columns = static_cast<std::uint16_t>(*arguments.columns)});
+}
+
 Result<ShellInputResult> ShellInput(const Context& context, const ShellInputArguments& arguments) {
   POLYBOX_ASSIGN_OR_RETURN(const ShellCall call, ShellCall::Begin(context));
   POLYBOX_ASSIGN_OR_RETURN(const std::shared_ptr<shells::Shell> shell,
@@ -53,6 +71,7 @@ Result<ShellInputResult> ShellInput(const Context& context, const ShellInputArgu
   if (!shell->IsAlive()) {
     return Error(ErrorKind::kInvalid, fmt::format("shell_id {} has ended", arguments.shell_id));
   }
+  POLYBOX_RETURN_IF_ERROR(Resize(arguments, *shell));
   if (!arguments.text.empty()) POLYBOX_RETURN_IF_ERROR(shell->Write(arguments.text));
   if (arguments.close) POLYBOX_RETURN_IF_ERROR(shell->CloseInput());
   return ShellInputResult{shell->id(), static_cast<std::int64_t>(arguments.text.size()),

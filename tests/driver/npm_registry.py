@@ -44,14 +44,18 @@ def certificate(folder):
 
 
 @contextlib.contextmanager
-def registry(packages):
-    """Serves `packages`, tuples of name, version and archive; yields the variables that make npm use it."""
+def registry(packages, token=None):
+    """Serves `packages`, tuples of name, version and archive; yields the variables that make npm use it. With a token
+    it answers only those who send the token."""
     answers = {}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             body = answers.get(self.path)
-            self.send_response(404 if body is None else 200)
+            status = 404 if body is None else 200
+            if token is not None and self.headers["Authorization"] != f"Bearer {token}":
+                body, status = b"{}", 401
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body or b"")))
             self.end_headers()
             self.wfile.write(body or b"")
@@ -79,7 +83,9 @@ def registry(packages):
             thread.start()
             try:
                 yield {"npm_config_registry": f"https://{address}/", "POLYBOX_EGRESS_ALLOW": address,
-                       "NODE_EXTRA_CA_CERTS": f"{folder}/certificate.pem"}
+                       "NODE_EXTRA_CA_CERTS": f"{folder}/certificate.pem",
+                       # Takes precedence over a file that this machine's own npmrc names.
+                       "npm_config_cafile": f"{folder}/certificate.pem"}
             finally:
                 server.shutdown()
                 thread.join()

@@ -2,64 +2,14 @@
 import contextlib
 import os
 import pathlib
-import shutil
-import tempfile
 import time
 
 import world
-from mcp_client import Server, request
+from coding_agent import PATIENCE, agent
+from mcp_client import request
 from traces import await_true
 
-
-# For a command on a busy machine.
-PATIENCE = 120
-# Commands do not run for root.
-ORDINARY = 1000
 MARK = f"{os.getpid()}"
-
-
-class Agent:
-    """Calls tools of one server, also several at once."""
-
-    def __init__(self, server):
-        self.server, self.last = server, 0
-
-    def answer(self, name, **arguments):
-        self.last += 1
-        self.server.send(request(self.last, "tools/call", name=name, arguments=arguments))
-        return self.server.take(timeout=PATIENCE)["result"]
-
-    def call(self, name, **arguments):
-        """The text and the data of an answer that is no error."""
-        result = self.answer(name, **arguments)
-        assert not result["isError"], result
-        return result["content"][0]["text"], result["structuredContent"]
-
-    def text(self, name, **arguments):
-        return self.call(name, **arguments)[0]
-
-    def error(self, name, **arguments):
-        result = self.answer(name, **arguments)
-        assert result["isError"], result
-        return result["content"][0]["text"]
-
-
-@contextlib.contextmanager
-def agent(box, *flags, prefix=()):
-    """An agent in a workspace of its own. Commands of a jail see another /tmp, so it is not there. `prefix` is a
-    command that starts the server."""
-    workspace = pathlib.Path(tempfile.mkdtemp(dir="/var/tmp", prefix="polybox-e2e-"))
-    workspace.chmod(0o777)
-    if os.geteuid() == 0:
-        os.chown(workspace, ORDINARY, ORDINARY)
-    try:
-        command = [*prefix, box.binary, "mcp", "--workspace", workspace, *flags]
-        with Server(command, env=box.env(), cwd=box.path) as server:
-            yield Agent(server)
-            code, _ = server.end()
-            assert code == 0, server.errors
-    finally:
-        shutil.rmtree(workspace, ignore_errors=True)
 
 
 def processes_with(mark):
@@ -71,8 +21,6 @@ def processes_with(mark):
                 if mark.encode() in (entry / "cmdline").read_bytes():
                     found.append(entry.name)
     return found
-
-
 
 
 def test_the_words_of_a_command_that_ended(box):
@@ -203,6 +151,22 @@ def test_a_terminal_takes_input_and_ctrl_c(box):
         assert "24 80\n" in bash.text("BashOutput", shell_id=shell)
         bash.text("shell_input", shell_id=shell, text="\x03")
         await_true(lambda: "killed by SIGINT" in bash.text("BashOutput", shell_id=shell), "Ctrl-C arrived")
+
+
+def test_a_terminal_is_resized_and_its_programs_are_told(box):
+    with agent(box) as bash:
+        shell = bash.call("Bash", command="trap 'echo told: $(stty size)' WINCH; echo ready; while :; do read x; done",
+                          terminal=True, run_in_background=True)[1]["shell_id"]
+
+        def says(text):
+            return lambda: text in bash.text("BashOutput", shell_id=shell)
+        await_true(says("ready"), "the command runs")
+        assert bash.text("shell_input", shell_id=shell, rows=50, columns=132, text="\n") == f"sent 1 bytes to {shell}\n"
+        await_true(says("told: 50 132"), "the command got the signal and the size")
+        assert bash.error("shell_input", shell_id=shell, rows=50) == "rows and columns must be given together"
+        assert "rows" in str(bash.server.call(1, "shell_input", shell_id=shell, rows=0, columns=80)), "0 is no size"
+        piped = bash.call("Bash", command="cat", run_in_background=True, stdin_open=True)[1]["shell_id"]
+        assert bash.error("shell_input", shell_id=piped, rows=50, columns=132) == f"shell_id {piped} has no terminal"
 
 
 def test_a_watched_process_reports_its_errors_and_its_end(box):

@@ -130,6 +130,8 @@ int Copy(const char* source, const std::string& target) {
   struct stat info{};
   if (!from.valid() || ::fstat(from.get(), &info) != 0) return errno;
   if (!S_ISREG(info.st_mode)) return EINVAL;
+  // The copy belongs to the slot init. Guests who own the file itself could not read it.
+  if ((info.st_mode & S_IROTH) == 0) return EACCES;
   if (info.st_size > kLargestCopy) return EFBIG;
   return CopyContent(from.get(), info, target);
 }
