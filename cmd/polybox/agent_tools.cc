@@ -1,15 +1,21 @@
 #include "agent_tools.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "base/split.h"
 #include "build_info.h"
+#include "conformance/fixtures.h"
 #include "egress.h"
 #include "installed.h"
 #include "isolation.h"
 #include "net/egress_ledger.h"
 #include "tools/all_tools.h"
+#include "tools/change_watcher.h"
+#include "tools/file_resource.h"
+#include "tools/output_resource.h"
 #include "tools/registry.h"
 
 namespace polybox::cmd {
@@ -20,6 +26,25 @@ Result<tools::Registry> ToolsOf(const config::Settings& settings) {
   Result<tools::Registry> chosen = all.Select(Split(settings.tools, ',')).In("tools");
   if (!chosen.ok() || !settings.readonly) return chosen;
   return chosen->ReadOnly();
+}
+
+/// Returns what the server offers to agents.
+Result<mcp::DispatcherOptions> OfferOf(const config::Settings& settings, Fixtures fixtures) {
+  POLYBOX_ASSIGN_OR_RETURN(tools::Registry tools, ToolsOf(settings));
+  mcp::DispatcherOptions offer = {
+      .tools = std::move(tools),
+      .structured_output = *mcp::StructuredOutputNamed(settings.structured_output),
+      .version = kVersion};
+  const std::shared_ptr<tools::ChangeWatcher> watcher = tools::ChangeWatcher::Make();
+  offer.sources = {std::make_shared<tools::OutputResources>(watcher),
+                   std::make_shared<tools::FileResources>(watcher)};
+  if (fixtures == Fixtures::kNo) return offer;
+  std::vector<tools::Tool> all = offer.tools.tools();
+  std::ranges::move(conformance::FixtureTools(), std::back_inserter(all));
+  POLYBOX_ASSIGN_OR_RETURN(offer.tools, tools::Registry::Make(std::move(all)));
+  offer.sources.insert(offer.sources.begin(), conformance::FixtureDocuments());
+  offer.prompts = conformance::FixturePrompts();
+  return offer;
 }
 
 Result<workspace::WorkspaceSet> WorkspacesOf(const config::Settings& settings) {
@@ -107,14 +132,10 @@ std::vector<registries::Client> MachineHome::Clients() {
 
 Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
                                                    const log::Logger& log,
-                                                   const launch::JailHome* own) {
-  POLYBOX_ASSIGN_OR_RETURN(tools::Registry tools, ToolsOf(settings));
+                                                   const AgentToolsOptions& options) {
+  POLYBOX_ASSIGN_OR_RETURN(mcp::DispatcherOptions offer, OfferOf(settings, options.fixtures));
   POLYBOX_ASSIGN_OR_RETURN(workspace::WorkspaceSet workspaces, WorkspacesOf(settings));
-  mcp::DispatcherOptions options = {
-      .tools = std::move(tools),
-      .structured_output = *mcp::StructuredOutputNamed(settings.structured_output),
-      .version = kVersion};
-  auto home = std::make_unique<MachineHome>(settings, log, own);
+  auto home = std::make_unique<MachineHome>(settings, log, options.own);
   POLYBOX_ASSIGN_OR_RETURN(std::unique_ptr<machine::Network> network,
                            NetworkOf(settings, *home, log));
   machine::MachineSettings machines = MachineSettingsOf(settings, workspaces);
@@ -122,7 +143,7 @@ Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& setti
   machines.tools = [home = home.get()] { return home->Tools(); };
   return std::unique_ptr<AgentTools>(
       new AgentTools{.workspaces = std::move(workspaces),
-                     .dispatcher = mcp::Dispatcher(std::move(options), log),
+                     .dispatcher = mcp::Dispatcher(std::move(offer), log),
                      .home = std::move(home),
                      .network = std::move(network),
                      .machine_settings = std::move(machines)});

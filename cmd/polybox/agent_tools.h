@@ -14,6 +14,7 @@
 #include "machine/network.h"
 #include "mcp/call_pool.h"
 #include "mcp/dispatcher.h"
+#include "mcp/tasks.h"
 #include "registries/client.h"
 #include "shells/shells.h"
 #include "sys/temporary.h"
@@ -58,8 +59,12 @@ struct AgentTools {
   machine::Machines machines{[this] { return home->Find(); }, machine_settings};
   // Its commands run in the machines.
   shells::Shells shells{{.find_directory = sys::TemporaryDirectory}};
-  // Last: its destructor waits for calls, which use the members above.
+  mcp::Tasks tasks{mcp::TaskLimits{}};
+  // Its destructor waits for calls, which use the members above.
   mcp::CallPool calls{mcp::CallLimits{}};
+
+  /// Cancels the tasks, for which `calls` would wait.
+  ~AgentTools() { tasks.CancelAll(); }
 
   /// Returns what each call gets. The transport sets the principal.
   tools::Context context() {
@@ -67,10 +72,19 @@ struct AgentTools {
   }
 };
 
+enum class Fixtures { kNo, kYes };
+
+struct AgentToolsOptions {
+  /// As for MachineHome.
+  const launch::JailHome* own = nullptr;
+  /// Whether the fixtures of the conformance suite are offered too.
+  Fixtures fixtures = Fixtures::kNo;
+};
+
 /// Opens the workspaces and chooses the tools. Starts and writes nothing. An error is a mistake in
-/// the settings. `own` as for MachineHome.
+/// the settings.
 Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
                                                    const log::Logger& log,
-                                                   const launch::JailHome* own);
+                                                   const AgentToolsOptions& options = {});
 
 }  // namespace polybox::cmd

@@ -37,6 +37,8 @@ struct Option {
   bool required = false;
   /// Takes all words after `--` and no others.
   bool after_dashes = false;
+  /// For developers of polybox: neither in --help nor in completion.
+  bool hidden = false;
 };
 
 struct Subcommand;

@@ -165,6 +165,7 @@ class Program {
       CLI::Option* added = std::visit(AddOption{*sub, option}, option.into);
       // This also tells the library that the word is this option and not another subcommand.
       if (option.required) added->required();
+      if (option.hidden) added->group("");
       if (!option.choices.empty())
         added->type_name(fmt::format("{}", fmt::join(option.choices, "|")));
     }
@@ -183,6 +184,7 @@ class Program {
     std::vector<std::string> words;
     for (const CLI::App* level : levels) {
       for (const CLI::Option* option : level->get_options()) {
+        if (option->get_group().empty()) continue;
         for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
       }
       for (const CLI::App* sub : level->get_subcommands(nullptr)) {

@@ -58,6 +58,7 @@ std::vector<Flag> CommonFlags() {
 Node NodeOf(const Subcommand& subcommand) {
   Node node = {subcommand.name, Plain(subcommand.doc), {}, {}};
   for (const Option& option : subcommand.options) {
+    if (option.hidden) continue;
     const bool is_switch = std::holds_alternative<std::shared_ptr<bool>>(option.into);
     if (option.name.starts_with("--")) {
       node.flags.push_back({option.name, Plain(option.doc), option.choices, !is_switch});

@@ -279,30 +279,34 @@ struct Behind {
   std::shared_ptr<http::Readiness> readiness;
   http::CommandFiles files;
   Installs installs = Installs::kNo;
+  Fixtures fixtures = Fixtures::kNo;
   /// From http::StopSignals(); borrowed.
   int signals = -1;
 };
 
 /// Returns the tools of agents if a setting names a workspace, else null.
 Result<std::unique_ptr<AgentTools>> AgentToolsFor(const Context& context,
-                                                  const launch::JailHome& home) {
+                                                  const launch::JailHome& home, Fixtures fixtures) {
   const bool wanted = context.config.OriginOf("workspace").source != config::Source::kDefault ||
                       context.config.OriginOf("workspaces").source != config::Source::kDefault;
   if (!wanted) return std::unique_ptr<AgentTools>();
-  return MakeAgentTools(context.config.settings, context.log, &home);
+  return MakeAgentTools(context.config.settings, context.log, {.own = &home, .fixtures = fixtures});
 }
 
 /// Returns options without a dispatcher if there are no tools. The server has no route for MCP
 /// then.
 http::McpOptions McpOf(AgentTools* agents) {
   if (agents == nullptr) return {};
-  return {.dispatcher = &agents->dispatcher, .calls = &agents->calls, .context = agents->context()};
+  return {.dispatcher = &agents->dispatcher,
+          .calls = &agents->calls,
+          .tasks = &agents->tasks,
+          .context = agents->context()};
 }
 
 /// Makes all doors and serves them until a signal ends the server. Returns the exit code.
 Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
-                           AgentToolsFor(context, parts.home));
+                           AgentToolsFor(context, parts.home, behind.fixtures));
   POLYBOX_ASSIGN_OR_RETURN(std::vector<http::Door> doors,
                            http::MakeDoors({.settings = parts.doors,
                                             .executor = behind.executor,
@@ -325,7 +329,7 @@ Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Conte
 
 /// Makes all parts in the order in which they depend on each other, and serves. The destructors run
 /// in the opposite order.
-Result<int> Serve(const Context& context) {
+Result<int> Serve(const Context& context, Fixtures fixtures) {
   KeepFreedMemory();
   const Settings& settings = context.config.settings;
   // These calls come before any thread is started: RaiseOpenFiles() requires it, and threads
@@ -381,6 +385,7 @@ Result<int> Serve(const Context& context) {
                          .readiness = readiness,
                          .files = files,
                          .installs = packages != nullptr ? Installs::kYes : Installs::kNo,
+                         .fixtures = fixtures,
                          .signals = signals.get()},
                         context);
 }
@@ -388,11 +393,15 @@ Result<int> Serve(const Context& context) {
 }  // namespace
 
 Subcommand ServeCommand() {
+  auto fixtures = std::make_shared<bool>(false);
   return {.name = "serve",
           .doc = "Answer requests over HTTP",
-          .options = {},
-          .run = [](const Context& context) -> int {
-            const Result<int> code = Serve(context);
+          .options = {{.name = "--conformance-fixtures",
+                       .doc = "Offer the fixtures of MCP's conformance suite too",
+                       .into = fixtures,
+                       .hidden = true}},
+          .run = [fixtures](const Context& context) -> int {
+            const Result<int> code = Serve(context, *fixtures ? Fixtures::kYes : Fixtures::kNo);
             if (code.ok()) return *code;
             return Complain({.out = context.out, .err = context.err}, code.error());
           },

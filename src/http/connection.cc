@@ -391,7 +391,7 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
   /// Writes the door's answer as it arrives, until the answer is complete or the client has gone.
   Awaitable<void> Answer(Turn& turn, Reply& reply) {
     bool begun = false;
-    const bool is_endless = turn.match.route->answer_end == AnswerEnd::kClient;
+    bool is_endless = turn.match.route->answer_end == AnswerEnd::kClient;
     while (!aborted_ && !(is_endless && shared_.draining)) {
       Reply::News news = reply.Take();
       if (news.abandoned && !begun && !news.head) {
@@ -402,6 +402,7 @@ class BeastConnection : public Connection, public std::enable_shared_from_this<B
       }
       if (news.head) {
         begun = true;
+        is_endless = is_endless || news.head->answer_end == AnswerEnd::kClient;
         if (!co_await WriteHead(turn, *news.head)) co_return;
       }
       if (!news.part.empty() && !co_await WritePart(turn, news.part)) co_return;

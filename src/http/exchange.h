@@ -41,11 +41,19 @@ struct Request {
   std::string_view Header(std::string_view name) const;
 };
 
+/// What ends an answer.
+enum class AnswerEnd {
+  kDoor,    ///< The door. A server that drains waits for the answer.
+  kClient,  ///< The client, such as with a stream of events. A server that drains ends the answer.
+};
+
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
   Headers headers;
+  /// For Begin(): kClient if only the client ends this answer, also where the route says kDoor.
+  AnswerEnd answer_end = AnswerEnd::kDoor;
 };
 
 /// What the log says about a run. Contains only words of polybox's own tables.
@@ -96,12 +104,6 @@ enum class Access {
   kClients,  ///< Clients with a token if the server has tokens, and pages of allowed sites.
   kProbes,   ///< Everybody but pages of other sites, also in HTTP/1.0 without a Host header.
   kPages,    ///< Also pages of any site. The answer must be one word about the server at most.
-};
-
-/// What ends the answer of a route.
-enum class AnswerEnd {
-  kDoor,    ///< The door. A server that drains waits for the answer.
-  kClient,  ///< The client, such as with a stream of events. A server that drains ends the answer.
 };
 
 struct Route {

@@ -1,37 +1,45 @@
-// One conversation with a client: takes its messages, runs calls on the pool, and sends answers and
-// reports of progress. A transport makes one connection per pipe or per request.
+// Takes the messages of a client, runs calls on the pool, and sends answers and notifications. A
+// transport makes one connection per pipe or per request; what lasts longer is in
+// mcp/conversation.h.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "base/units.h"
+#include "mcp/call.h"
+#include "mcp/call_client.h"
 #include "mcp/call_pool.h"
+#include "mcp/conversation.h"
 #include "mcp/dispatcher.h"
 #include "mcp/json_rpc.h"
+#include "mcp/tasks.h"
 #include "mcp/version.h"
 
 namespace polybox::mcp {
 
 struct ConnectionOptions {
-  /// Both outlive the connection and its calls.
+  /// All three outlive the connection and its calls. Without `tasks` no call becomes a task.
   const Dispatcher& dispatcher;
   CallPool& calls;
-  /// Given to each tool. The connection adds `stop` and `progress`.
+  Tasks* tasks = nullptr;
+  /// Given to each tool. The connection adds `stop`, `progress` and `client`.
   tools::Context context;
   /// Takes an answer, or the answers to a batch. Any thread, also several at once. Must not call
   /// the connection.
-  std::function<void(const json::Value&)> send;
-  /// Takes a report of progress, as `send` does. Null if the client cannot take any.
-  std::function<void(const json::Value&)> notify = nullptr;
+  SendMessage send;
+  /// Takes notifications and questions that belong to an open request, as `send` does. Null if the
+  /// client cannot take any.
+  SendMessage notify = nullptr;
+  /// Called in place of `send` for a request that was cancelled.
+  std::function<void()> drop = nullptr;
   /// The version that the transport knows, for messages that name none.
   std::optional<Version> settled = {};
+  /// What the client's other connections share with this one; null if there are none.
+  std::shared_ptr<Conversation> conversation = nullptr;
   /// The longest message. A client that writes a file of 10 MB stays below it.
   Bytes largest_message = Bytes::MiB(16);
   /// Messages in a batch. Answers to a batch are kept until all are there.
@@ -43,51 +51,67 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   static std::shared_ptr<Connection> Make(ConnectionOptions options);
 
-  /// Takes one message or batch. Answers at once what runs no tool.
+  /// Takes one message or batch. Answers at once what takes no time.
   void Receive(std::string_view text);
   /// The same for text that is parsed already. `size` is its length.
   void Take(json::Value message, std::size_t size);
   /// Answers a message that the transport could not take, because it is longer than
   /// `largest_message`.
   void RefuseTooLong();
-  /// Requests all running calls to stop. Their answers are not sent.
+  /// Requests the calls that came over this connection to stop. Their answers are not sent. Tasks
+  /// go on.
   void CancelAll();
 
  private:
-  /// A call of a tool that has no answer yet.
-  struct Call {
-    std::mutex mutex;
-    /// Answered or cancelled: nothing more is sent for this call. Guarded by `mutex`.
-    bool over = false;
-    /// The last reported progress, which must grow. Guarded by `mutex`.
-    std::optional<double> progress = {};
-    std::stop_source stop = {};
+  /// A request with what is known about it.
+  struct Incoming {
+    Request request;
+    Version version;
+    Bytes size;
+    Reply reply;
   };
-  /// Takes the answer to one request; nothing if the call was cancelled.
-  using Reply = std::function<void(std::optional<json::Object>)>;
 
-  explicit Connection(ConnectionOptions options)
-      : options_(std::move(options)), settled_(options_.settled) {}
+  explicit Connection(ConnectionOptions options);
 
   void ReceiveBatch(json::Array messages, std::size_t size);
   void ReceiveOne(json::Value message, std::size_t size, const Reply& reply);
-  void Handle(Request request, std::size_t size, const Reply& reply);
+  void Handle(Incoming incoming);
   void Handle(const Notification& notification);
-  void StartCall(Request request, Version version, std::size_t size, const Reply& reply);
-  /// Runs on a thread of the pool.
-  void RunCall(const Request& request, Version version, const std::shared_ptr<Call>& call,
-               const Reply& reply);
-  std::function<void(const tools::Progress&)> ProgressOf(const Request& request, Version version,
-                                                         const std::shared_ptr<Call>& call);
-  void Cancel(const std::shared_ptr<Call>& call);
+  /// Returns the answer to a request that takes no time.
+  Outcome AnswerNow(const Incoming& incoming);
+  Outcome Initialize(const Incoming& incoming);
+  Outcome SetLogLevel(const Request& request);
+  Outcome Unsubscribe(const Request& request);
+  Outcome AnswerAboutTasks(const Incoming& incoming);
+  /// Answers tasks/result when the task has ended.
+  void AwaitTask(const Incoming& incoming);
+  /// Registers an open request. Returns null, and answers it, if that cannot be.
+  std::shared_ptr<Call> OpenCall(const Incoming& incoming);
+  void StartCall(Incoming incoming);
+
+  // The functions below run on a thread of the pool.
+  void RunCall(const Incoming& incoming, const std::shared_ptr<Call>& call);
+  std::optional<Outcome> Run(const Incoming& incoming, const std::shared_ptr<Call>& call,
+                             const tools::Context& context);
+  /// Returns the outcome; nothing if it belongs to a task.
+  std::optional<Outcome> RunWithClient(const Incoming& incoming, const std::shared_ptr<Call>& call,
+                                       tools::Context context);
+  Outcome Subscribe(const Request& request, Version version, const tools::Context& context);
+  CallClientOptions ClientOptionsFor(const Incoming& incoming, const std::shared_ptr<Call>& call);
+  /// Returns why a call cannot run as the client wants it, with or without a task.
+  std::optional<RpcError> RefuseTaskUse(const Incoming& incoming) const;
+  std::shared_ptr<Task> MakeTask(const Incoming& incoming, const std::shared_ptr<Call>& call);
+  std::function<void(const tools::Progress&)> ProgressOf(const Incoming& incoming,
+                                                         const std::shared_ptr<Call>& call,
+                                                         const CallClient& client);
+
+  /// Returns whether the client takes tasks that polybox decides on.
+  bool TakesTasks(const Incoming& incoming) const;
+  std::optional<json::Object> CapabilitiesOf(const Incoming& incoming) const;
   Reply Single();
 
   const ConnectionOptions options_;
-  /// The version of messages that name none; `initialize` sets it. Only for the receiving thread.
-  std::optional<Version> settled_;
-  std::mutex mutex_;
-  /// Calls without an answer, by the JSON text of their id. Guarded by `mutex_`.
-  std::map<std::string, std::shared_ptr<Call>> running_;
+  const std::shared_ptr<Conversation> conversation_;
 };
 
 }  // namespace polybox::mcp

@@ -109,7 +109,7 @@ TEST(Connection, InitializeSettlesOnTheVersionOfTheClientOrTheLatest) {
                           R"("protocolVersion":")" + asked +
                               R"(","capabilities":{},"clientInfo":{"name":"c","version":"1"})")),
         R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":")" + settled +
-            R"(","capabilities":{"tools":{}},"serverInfo":{"name":"polybox","version":"1.2.3")" +
+            R"(","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"polybox","version":"1.2.3")" +
             title + R"(},"instructions":"Use the tools."}})");
   }
   Client client;
@@ -153,7 +153,7 @@ TEST(Connection, ModernRequestsNeedNoHandshake) {
            ModernResult(
                1,
                R"("supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],)"
-               R"("capabilities":{"tools":{}},"ttlMs":300000,"cacheScope":"private",)"
+               R"("capabilities":{"tools":{},"logging":{}},"ttlMs":300000,"cacheScope":"private",)"
                R"("instructions":"Use the tools.",)")},
           {Modern(2, "tools/call", R"("name":"echo","arguments":{"text":"hi"})"),
            ModernResult(

@@ -1,6 +1,8 @@
 #include "mcp/dispatcher.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -59,6 +61,28 @@ std::variant<Version, RpcError> ModernVersionOf(const Request& request, const js
   return *version;
 }
 
+using DocumentMethod = Outcome (Documents::*)(const Request&, Version, const tools::Context&) const;
+
+/// Returns the function for a method, or null if there is nothing that it could be about.
+DocumentMethod FindDocumentMethod(std::string_view method, const Documents& documents) {
+  struct Row {
+    std::string_view method;
+    DocumentMethod function;
+    bool (Documents::*exists)() const;
+  };
+  static constexpr Row kRows[] = {
+      {"resources/list", &Documents::ListResources, &Documents::has_sources},
+      {"resources/templates/list", &Documents::ListTemplates, &Documents::has_sources},
+      {"resources/read", &Documents::ReadResource, &Documents::has_sources},
+      {"prompts/list", &Documents::ListPrompts, &Documents::has_prompts},
+      {"prompts/get", &Documents::GetPrompt, &Documents::has_prompts},
+      {"completion/complete", &Documents::Complete, &Documents::completes},
+  };
+  const auto* found = std::ranges::find(kRows, method, &Row::method);
+  const bool exists = found != std::end(kRows) && (documents.*(found->exists))();
+  return exists ? found->function : nullptr;
+}
+
 std::variant<Version, RpcError> InitialVersionOf(const Request& request) {
   const json::Value* named = request.params.if_contains("protocolVersion");
   if (named == nullptr || !named->is_string()) return BadParams("protocolVersion must be a string");
@@ -69,14 +93,33 @@ std::variant<Version, RpcError> InitialVersionOf(const Request& request) {
 }  // namespace
 
 Dispatcher::Dispatcher(DispatcherOptions options, const log::Logger& log)
-    : options_(std::move(options)), log_(log) {}
+    : options_(std::move(options)),
+      documents_(std::move(options_.sources), std::move(options_.prompts)),
+      has_tasks_(std::ranges::any_of(
+          options_.tools.tools(),
+          [](const tools::Tool& tool) { return tool.row.tasks != tools::TaskUse::kNever; })),
+      log_(log) {}
+
+bool Dispatcher::TakesTime(const Request& request) {
+  constexpr std::string_view kSlow[] = {
+      "tools/call",  "resources/list",      "resources/read",      "resources/subscribe",
+      "prompts/get", "completion/complete", "subscriptions/listen"};
+  return std::ranges::find(kSlow, request.method) != std::end(kSlow);
+}
+
+tools::TaskUse Dispatcher::TaskUseOf(const Request& request) const {
+  const json::Value* named = request.params.if_contains("name");
+  const bool has_name = named != nullptr && named->is_string();
+  const tools::Tool* tool = has_name ? options_.tools.Find(named->get_string()) : nullptr;
+  return tool == nullptr ? tools::TaskUse::kNever : tool->row.tasks;
+}
 
 std::variant<Version, RpcError> Dispatcher::VersionOf(const Request& request,
                                                       std::optional<Version> settled) const {
-  if (request.method == "initialize") return InitialVersionOf(request);
   if (const json::Value* named = MetaMember(request, kVersionKey)) {
     return ModernVersionOf(request, *named);
   }
+  if (request.method == "initialize") return InitialVersionOf(request);
   if (settled) return *settled;
   // A legacy client may ping before the handshake.
   if (request.method == "ping") return kLatestLegacy;
@@ -106,7 +149,10 @@ Outcome Dispatcher::AnswerUnguarded(const Request& request, Version version,
                                     const tools::Context& context) const {
   if (request.method == "tools/call") return CallTool(request, version, context);
   if (request.method == "tools/list") return ListTools(request, version);
-  if (request.method == "initialize") return Initialize(version);
+  if (const DocumentMethod answer = FindDocumentMethod(request.method, documents_)) {
+    return (documents_.*answer)(request, version, context);
+  }
+  if (!IsModern(version) && request.method == "initialize") return Initialize(version);
   if (IsModern(version) && request.method == "server/discover") return Discover();
   if (!IsModern(version) && request.method == "ping") return json::Object();
   return NoMethod(request);
@@ -118,16 +164,35 @@ json::Object Dispatcher::ServerInfo(Version version) const {
   return info;
 }
 
-json::Object Dispatcher::Complete(json::Object result, Version version) const {
+json::Object Dispatcher::Complete(json::Object result, Version version,
+                                  std::string_view type) const {
   if (!IsModern(version)) return result;
-  result["resultType"] = "complete";
+  result["resultType"] = type;
   result["_meta"] = json::Object{{kServerInfoKey, ServerInfo(version)}};
   return result;
 }
 
+json::Object Dispatcher::Capabilities(Version version) const {
+  json::Object all = {{"tools", json::Object()}, {"logging", json::Object()}};
+  if (documents_.has_sources()) all["resources"] = json::Object{{"subscribe", true}};
+  if (documents_.has_prompts()) all["prompts"] = json::Object();
+  if (documents_.completes() && HasAnnotations(version)) all["completions"] = json::Object();
+  if (has_tasks_ && AsksForTasks(version)) {
+    const json::Object none;
+    all["tasks"] =
+        json::Object{{"list", none},
+                     {"cancel", none},
+                     {"requests", json::Object{{"tools", json::Object{{"call", none}}}}}};
+  }
+  if (has_tasks_ && IsModern(version)) {
+    all["extensions"] = json::Object{{kTasksExtension, json::Object()}};
+  }
+  return all;
+}
+
 Outcome Dispatcher::Initialize(Version version) const {
   json::Object result = {{"protocolVersion", NameOf(version)},
-                         {"capabilities", json::Object{{"tools", json::Object()}}},
+                         {"capabilities", Capabilities(version)},
                          {"serverInfo", ServerInfo(version)}};
   if (!options_.instructions.empty()) result["instructions"] = options_.instructions;
   return result;
@@ -137,7 +202,7 @@ Outcome Dispatcher::Discover() const {
   json::Array versions;
   for (const std::string_view name : VersionNames()) versions.emplace_back(name);
   json::Object result = {{"supportedVersions", std::move(versions)},
-                         {"capabilities", json::Object{{"tools", json::Object()}}},
+                         {"capabilities", Capabilities(Version::k2026_07_28)},
                          {"ttlMs", kListTtlMs},
                          {"cacheScope", "private"}};
   if (!options_.instructions.empty()) result["instructions"] = options_.instructions;

@@ -11,7 +11,9 @@
 
 #include "base/log.h"
 #include "json/value.h"
+#include "mcp/documents.h"
 #include "mcp/json_rpc.h"
+#include "mcp/request_state.h"
 #include "mcp/tool_json.h"
 #include "mcp/version.h"
 #include "tools/context.h"
@@ -26,10 +28,9 @@ struct DispatcherOptions {
   std::string version;
   /// How to use the tools together, for a model; what the descriptions say is not said again.
   std::string instructions = {};
+  Sources sources = {};
+  std::vector<tools::Prompt> prompts = {};
 };
-
-/// The result of a request, or why it could not be answered.
-using Outcome = std::variant<json::Object, RpcError>;
 
 class Dispatcher {
  public:
@@ -40,13 +41,21 @@ class Dispatcher {
   std::variant<Version, RpcError> VersionOf(const Request& request,
                                             std::optional<Version> settled) const;
 
-  /// Answers the request. Runs the tool of tools/call and returns when the tool has; everything
-  /// else takes no time. `context` is for the tool. Never throws: an exception is an internal error
+  /// Answers the request. Runs the tool of tools/call and returns when the tool has. `context` is
+  /// for the tool. Never throws: an exception is an internal error
   /// without its text, which goes to the log.
   Outcome Answer(const Request& request, Version version, const tools::Context& context) const;
 
-  /// Returns whether the request runs a tool.
-  static bool RunsTool(const Request& request) { return request.method == "tools/call"; }
+  /// Returns whether the answer to the request may take time: it runs a tool or reads files.
+  static bool TakesTime(const Request& request);
+  /// Returns how the tool of a request uses tasks. A tool that does not exist uses none.
+  tools::TaskUse TaskUseOf(const Request& request) const;
+  /// Returns the result with what every modern result has; `type` is its resultType.
+  json::Object Complete(json::Object result, Version version,
+                        std::string_view type = "complete") const;
+
+  const Documents& documents() const { return documents_; }
+  const StateSeal& seal() const { return seal_; }
 
  private:
   Outcome AnswerUnguarded(const Request& request, Version version,
@@ -56,10 +65,13 @@ class Dispatcher {
   Outcome ListTools(const Request& request, Version version) const;
   Outcome CallTool(const Request& request, Version version, const tools::Context& context) const;
   json::Object ServerInfo(Version version) const;
-  /// Adds what every modern result has.
-  json::Object Complete(json::Object result, Version version) const;
+  json::Object Capabilities(Version version) const;
 
   DispatcherOptions options_;
+  Documents documents_;
+  /// Whether a tool uses tasks.
+  bool has_tasks_;
+  StateSeal seal_;
   log::Logger log_;
 };
 

@@ -28,6 +28,10 @@ const json::Object* ObjectIn(const json::Object* object, std::string_view name) 
   return found == nullptr ? nullptr : found->if_object();
 }
 
+bool IsMethod(const json::Value& message, std::string_view method) {
+  return TextOf(message.if_object(), "method") == method;
+}
+
 bool IsRequest(const json::Value& message) {
   const json::Object* object = message.if_object();
   return object != nullptr && object->contains("id") && object->contains("method");
@@ -36,6 +40,9 @@ bool IsRequest(const json::Value& message) {
 /// Returns the member of `params` that Mcp-Name repeats; "" for a method without one.
 std::string_view NameMember(std::string_view method) {
   if (method == "tools/call" || method == "prompts/get") return "name";
+  if (method == "tasks/get" || method == "tasks/update" || method == "tasks/cancel") {
+    return "taskId";
+  }
   return method == "resources/read" ? "uri" : "";
 }
 
@@ -67,6 +74,7 @@ int StatusOfError(std::int64_t code, const PostFacts& facts, std::optional<Versi
     case Code::kInvalidRequest:
     case Code::kUnsupportedVersion:
     case Code::kHeaderMismatch:
+    case Code::kMissingCapability:
       return 400;
     case Code::kMethodNotFound:
       // Older clients take any status but 200 for a failure of the connection.
@@ -89,7 +97,9 @@ PostFacts LookAt(const json::Value& body) {
   return {
       .modern = modern,
       .has_modern_meta = modern && ObjectIn(meta, kCapabilitiesKey) != nullptr,
-      .has_request = batch == nullptr ? IsRequest(body) : std::ranges::any_of(*batch, IsRequest)};
+      .has_request = batch == nullptr ? IsRequest(body) : std::ranges::any_of(*batch, IsRequest),
+      .begins_session = batch == nullptr && IsRequest(body) && IsMethod(body, "initialize"),
+      .listens = modern && IsRequest(body) && IsMethod(body, "subscriptions/listen")};
 }
 
 std::optional<Version> SettledBy(const PostHeaders& headers) {

@@ -27,6 +27,10 @@ struct PostFacts {
   bool has_modern_meta = false;
   /// The message or batch holds a request, so the answer has a body.
   bool has_request = false;
+  /// The message is `initialize`: an older client begins a session.
+  bool begins_session = false;
+  /// The message is `subscriptions/listen`: only the client ends the answer.
+  bool listens = false;
 };
 
 PostFacts LookAt(const json::Value& body);

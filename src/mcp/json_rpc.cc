@@ -11,6 +11,19 @@ Invalid Bad(std::optional<json::Value> id, std::string why) {
   return {std::move(id), {Code::kInvalidRequest, std::move(why)}};
 }
 
+/// Reads the client's answer. A result that is no object counts as one without members.
+Response ReadResponse(const std::optional<json::Value>& id, json::Object& object) {
+  if (json::Value* result = object.if_contains("result")) {
+    json::Object* members = result->if_object();
+    return {id, members == nullptr ? json::Object() : std::move(*members)};
+  }
+  const json::Object* error = object.at("error").if_object();
+  const json::Value* message = error == nullptr ? nullptr : error->if_contains("message");
+  const bool has_text = message != nullptr && message->is_string();
+  return {id, RpcError{Code::kInternalError,
+                       has_text ? std::string(message->get_string()) : "the client failed"}};
+}
+
 json::Object Envelope() {
   return {{"jsonrpc", "2.0"}};
 }
@@ -44,7 +57,7 @@ Message ReadMessage(json::Value value) {
   }
   const json::Value* method = object->if_contains("method");
   if (method == nullptr && (object->contains("result") || object->contains("error"))) {
-    return Response{};
+    return ReadResponse(id, *object);
   }
   if (method == nullptr || !method->is_string()) return Bad(id, "method must be a string");
   json::Value* params = object->if_contains("params");
@@ -74,6 +87,12 @@ json::Object ErrorResponse(const std::optional<json::Value>& id, RpcError error)
   if (id) response["id"] = *id;
   response["error"] = std::move(body);
   return response;
+}
+
+json::Object RequestMessage(const json::Value& id, std::string_view method, json::Object params) {
+  json::Object message = NotificationMessage(method, std::move(params));
+  message["id"] = id;
+  return message;
 }
 
 json::Object NotificationMessage(std::string_view method, json::Object params) {

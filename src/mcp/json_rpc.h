@@ -18,8 +18,10 @@ enum class Code : int {
   kMethodNotFound = -32601,
   kInvalidParams = -32602,
   kInternalError = -32603,
-  kBusy = -32000,  ///< Too many calls wait already.
+  kBusy = -32000,              ///< Too many calls wait already.
+  kResourceNotFound = -32002,  ///< Up to 2025-11-25; later versions have kInvalidParams.
   kHeaderMismatch = -32020,
+  kMissingCapability = -32021,
   kUnsupportedVersion = -32022,
 };
 
@@ -30,6 +32,9 @@ struct RpcError {
   /// Left out if null.
   json::Value data = {};
 };
+
+/// The result of a request, or why it could not be answered.
+using Outcome = std::variant<json::Object, RpcError>;
 
 struct Request {
   /// IsId() holds for it.
@@ -44,8 +49,11 @@ struct Notification {
   json::Object params = {};
 };
 
-/// The client's answer to a request of the server. polybox sends none, so it is ignored.
-struct Response {};
+/// The client's answer to a request of the server.
+struct Response {
+  std::optional<json::Value> id;
+  Outcome outcome;
+};
 
 /// What is no message. The id is known only if it is readable.
 struct Invalid {
@@ -69,6 +77,7 @@ std::optional<json::Value> IdOf(const json::Value& message);
 /// Return a response as JSON. MCP leaves out the id of a message whose id is not readable.
 json::Object ResultResponse(const json::Value& id, json::Object result);
 json::Object ErrorResponse(const std::optional<json::Value>& id, RpcError error);
+json::Object RequestMessage(const json::Value& id, std::string_view method, json::Object params);
 json::Object NotificationMessage(std::string_view method, json::Object params);
 
 }  // namespace polybox::mcp

@@ -45,16 +45,22 @@ StdioEnd ServeStdio(const StdioOptions& options, CallPool& calls, const log::Log
   // Shared with the calls: one that does not end may send after this function has returned.
   const auto outbox = std::make_shared<Outbox>(Outbox::Options{.fd = options.out});
   const auto write = [outbox](const json::Value& message) { outbox->Send(json::Write(message)); };
+  const auto conversation = std::make_shared<Conversation>();
+  conversation->OpenStream(write);
   const std::shared_ptr<Connection> connection =
       Connection::Make({.dispatcher = options.dispatcher,
                         .calls = calls,
+                        .tasks = options.tasks,
                         .context = options.context,
                         .send = write,
                         .notify = write,
+                        .conversation = conversation,
                         .largest_message = options.largest_message});
   const ReadEnd end = ReadMessages(options, outbox->client_gone(), *connection);
   // The answers to what was asked before the end of the input are still wanted.
   bool idle = end == ReadEnd::kInput && calls.AwaitIdle(options.finish_time);
+  // Nobody can ask for the results of tasks any more.
+  if (options.tasks != nullptr) options.tasks->CancelAll();
   if (!idle) {
     connection->CancelAll();
     idle = calls.AwaitIdle(options.cancel_time);

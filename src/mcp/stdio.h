@@ -5,11 +5,14 @@
 #include "base/units.h"
 #include "mcp/call_pool.h"
 #include "mcp/dispatcher.h"
+#include "mcp/tasks.h"
 
 namespace polybox::mcp {
 
 struct StdioOptions {
   const Dispatcher& dispatcher;
+  /// Null: no call becomes a task.
+  Tasks* tasks = nullptr;
   /// Given to each tool.
   tools::Context context;
   /// The client's messages and ours (borrowed). No other code may write to `out`.

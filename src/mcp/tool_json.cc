@@ -38,14 +38,12 @@ struct WriteBlock {
   json::Object operator()(const tools::ImageBlock& block) const {
     return {{"type", "image"}, {"data", Base64(block.bytes)}, {"mimeType", block.mime_type}};
   }
+  json::Object operator()(const tools::AudioBlock& block) const {
+    if (!HasAudio(version)) return TextContent("(a sound of the type " + block.mime_type + ")");
+    return {{"type", "audio"}, {"data", Base64(block.bytes)}, {"mimeType", block.mime_type}};
+  }
   json::Object operator()(const tools::ResourceBlock& block) const {
-    json::Object resource = {{"uri", json::Text(block.uri)}, {"mimeType", block.mime_type}};
-    if (block.form == tools::ResourceBlock::Form::kText) {
-      resource["text"] = json::Text(block.content);
-    } else {
-      resource["blob"] = Base64(block.content);
-    }
-    return {{"type", "resource"}, {"resource", std::move(resource)}};
+    return {{"type", "resource"}, {"resource", DescribeContents(block)}};
   }
   json::Object operator()(const tools::ResourceLinkBlock& block) const {
     if (!HasStructuredContent(version)) return TextContent(block.name + ": " + block.uri);
@@ -89,10 +87,28 @@ json::Object DescribeTool(const tools::Tool& tool, Version version, StructuredOu
     entry["outputSchema"] = tool.output_schema;
   }
   if (HasAnnotations(version)) entry["annotations"] = std::move(annotations);
+  if (AsksForTasks(version) && tool.row.tasks != tools::TaskUse::kNever) {
+    const bool must = tool.row.tasks == tools::TaskUse::kMust;
+    entry["execution"] = json::Object{{"taskSupport", must ? "required" : "optional"}};
+  }
   if (HasStructuredContent(version) && tool.takes_budget) {
     entry["_meta"] = json::Object{{kLongestResultKey, kLongestResult}};
   }
   return entry;
+}
+
+json::Object DescribeContents(const tools::ResourceBlock& block) {
+  json::Object contents = {{"uri", json::Text(block.uri)}, {"mimeType", block.mime_type}};
+  if (block.form == tools::ResourceBlock::Form::kText) {
+    contents["text"] = json::Text(block.content);
+  } else {
+    contents["blob"] = Base64(block.content);
+  }
+  return contents;
+}
+
+json::Object DescribeBlock(const tools::Block& block, Version version) {
+  return std::visit(WriteBlock{version}, block);
 }
 
 json::Object DescribeAnswer(const tools::ToolAnswer& answer, Version version,
@@ -107,7 +123,7 @@ json::Object DescribeAnswer(const tools::ToolAnswer& answer, Version version,
   }
   for (const tools::Block& block : answer.content) {
     if (!own_text && std::holds_alternative<tools::TextBlock>(block)) continue;
-    content.push_back(std::visit(WriteBlock{version}, block));
+    content.push_back(DescribeBlock(block, version));
   }
   json::Object result = {{"content", std::move(content)}};
   if (settled != StructuredOutput::kText) result["structuredContent"] = answer.structured;

@@ -27,6 +27,10 @@ std::optional<StructuredOutput> StructuredOutputNamed(std::string_view word);
 
 /// Returns an entry of tools/list.
 json::Object DescribeTool(const tools::Tool& tool, Version version, StructuredOutput form);
+/// Returns a block as an item of `content`, or as the content of a prompt's message.
+json::Object DescribeBlock(const tools::Block& block, Version version);
+/// Returns a document as an item of the `contents` of resources/read.
+json::Object DescribeContents(const tools::ResourceBlock& block);
 /// Returns `content`, `structuredContent` and `isError` of the result of tools/call.
 json::Object DescribeAnswer(const tools::ToolAnswer& answer, Version version,
                             StructuredOutput form);

@@ -16,6 +16,9 @@ enum class Version { k2024_11_05, k2025_03_26, k2025_06_18, k2025_11_25, k2026_0
 /// The version that `initialize` settles on if the client asks for one that is unknown.
 inline constexpr Version kLatestLegacy = Version::k2025_11_25;
 
+/// The name of the extension of modern versions by which calls become tasks.
+inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tasks";
+
 /// Returns "2026-07-28".
 std::string_view NameOf(Version version);
 /// Returns nothing for an unknown name.
@@ -32,6 +35,14 @@ constexpr bool HasBatches(Version version) {
 }
 constexpr bool HasAnnotations(Version version) {
   return version >= Version::k2025_03_26;
+}
+constexpr bool HasAudio(Version version) {
+  return version >= Version::k2025_03_26;
+}
+/// The client asks for a task with the call. Later versions have an extension, in which polybox
+/// decides; earlier ones have no tasks.
+constexpr bool AsksForTasks(Version version) {
+  return version == Version::k2025_11_25;
 }
 /// `message` in a report of progress.
 constexpr bool HasProgressMessages(Version version) {

@@ -6,14 +6,13 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
-#include <random>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 
+#include "base/uuid.h"
 #include "sys/pipe.h"
 
 namespace polybox::shells {
@@ -26,23 +25,6 @@ constexpr int kLookMs = 100;
 constexpr int kTerminalSettleMs = 20;
 /// What may wait for a command that does not read.
 constexpr std::size_t kMostInput = 1U << 20U;
-
-std::string NewId() {
-  std::array<unsigned char, 16> bytes{};
-  // Never fails for so few bytes once the system has started.
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    std::random_device source;
-    std::ranges::generate(bytes, [&] { return static_cast<unsigned char>(source()); });
-  }
-  bytes[6] = (bytes[6] & 0x0fU) | 0x40U;
-  bytes[8] = (bytes[8] & 0x3fU) | 0x80U;
-  std::string id;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
-    id += fmt::format("{:02x}", bytes[i]);
-  }
-  return id;
-}
 
 /// The ends of pipes that the command gets, and ours.
 struct Pipes {
@@ -103,7 +85,7 @@ Result<std::shared_ptr<Shell>> Shell::Start(machine::Machine& machine, ShellOpti
 
 Shell::Shell(Parts parts)
     : options_(std::move(parts.options)),
-      id_(NewId()),
+      id_(NewUuid()),
       started_(parts.started),
       process_(std::move(parts.process)),
       events_(std::move(parts.events)) {}
@@ -364,6 +346,19 @@ void Shell::Notify() {
     ++changes_;
   }
   changed_.notify_all();
+  const std::lock_guard lock(told_mutex_);
+  for (const auto& [number, changed] : told_) changed();
+}
+
+std::uint64_t Shell::TellChanges(std::function<void()> changed) {
+  const std::lock_guard lock(told_mutex_);
+  told_[++last_told_] = std::move(changed);
+  return last_told_;
+}
+
+void Shell::StopTelling(std::uint64_t number) {
+  const std::lock_guard lock(told_mutex_);
+  told_.erase(number);
 }
 
 }  // namespace polybox::shells

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -104,6 +105,11 @@ class Shell {
   /// Waits until `happened` returns true, for `most` at the longest. Looks at each new output, each
   /// event, and at the end.
   void Await(const std::function<bool()>& happened, Duration most);
+  /// Calls `changed` on the shell's own thread at each new output, each event, and at the end.
+  /// `changed` must not wait. Returns a number for StopTelling().
+  std::uint64_t TellChanges(std::function<void()> changed);
+  /// Afterwards the function is not called any more.
+  void StopTelling(std::uint64_t number);
   /// Ends the command and all its children. Ends nothing if they have ended.
   Status End() const { return process_.End(); }
 
@@ -173,6 +179,10 @@ class Shell {
   /// Guarded by changed_mutex_.
   std::uint64_t changes_ = 0;
   std::condition_variable changed_;
+  std::mutex told_mutex_;
+  /// Guarded by told_mutex_, under which the functions are called.
+  std::map<std::uint64_t, std::function<void()>> told_;
+  std::uint64_t last_told_ = 0;
   /// Last: it uses the members above.
   std::jthread pump_;
 };

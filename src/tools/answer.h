@@ -22,6 +22,12 @@ struct ImageBlock {
   std::string mime_type;
 };
 
+/// A sound. The bytes are those of the file.
+struct AudioBlock {
+  std::string bytes;
+  std::string mime_type;
+};
+
 /// A document inside the answer, as text or as bytes.
 struct ResourceBlock {
   std::string uri;
@@ -39,7 +45,7 @@ struct ResourceLinkBlock {
   std::optional<std::int64_t> size = {};
 };
 
-using Block = std::variant<TextBlock, ImageBlock, ResourceBlock, ResourceLinkBlock>;
+using Block = std::variant<TextBlock, ImageBlock, AudioBlock, ResourceBlock, ResourceLinkBlock>;
 
 /// The answer to one call.
 struct ToolAnswer {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/output_resource.h"
 #include "tools/output_view.h"
 #include "tools/shell_call.h"
 #include "tools/tool.h"
@@ -80,6 +81,17 @@ std::string Text(const BashOutputResult& result) {
   if (is_cut)
     text += fmt::format("(output_query with shell_id {} reads the rest)\n", result.shell_id);
   return text + ViolationLines(result.violations);
+}
+
+/// Shows the text, and where the rest of each stream is.
+std::vector<Block> Blocks(const BashOutputResult& result) {
+  std::vector<Block> blocks = {TextBlock{Text(result)}};
+  for (const StreamData& stream : result.streams) {
+    if (stream.left_out_bytes == 0) continue;
+    blocks.emplace_back(
+        LinkToOutput(result.shell_id, stream.name, static_cast<std::uint64_t>(stream.bytes)));
+  }
+  return blocks;
 }
 
 /// Reads a cursor: an offset for each stream, as in "120.0".

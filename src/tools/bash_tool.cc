@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/client.h"
+#include "tools/output_resource.h"
 #include "tools/output_view.h"
 #include "tools/shell_call.h"
 #include "tools/tool.h"
@@ -19,6 +21,9 @@ constexpr seconds kLongestTimeout{600};
 /// Below the 60 seconds after which many clients give a call up.
 constexpr double kDefaultSoftTimeout = 45;
 constexpr seconds kProgressPause{3};
+/// A command that takes longer becomes a task, if its client takes tasks. Most commands are
+/// quicker, and an answer costs a client less than a task.
+constexpr seconds kTaskAfter{10};
 /// How quickly a cancelled call ends its command.
 constexpr std::chrono::milliseconds kLook{50};
 /// The end of the last child is known shortly after the end of the command.
@@ -94,6 +99,16 @@ std::string Text(const BashResult& result) {
   return text + result.text;
 }
 
+/// Shows the text, and where the rest of a long output is.
+std::vector<Block> Blocks(const BashResult& result) {
+  std::vector<Block> blocks = {TextBlock{Text(result)}};
+  if (result.left_out_bytes != 0 && result.shell_id) {
+    blocks.emplace_back(
+        LinkToOutput(*result.shell_id, "output", static_cast<std::uint64_t>(result.output_bytes)));
+  }
+  return blocks;
+}
+
 Result<shells::ShellOptions> OptionsFor(const Context& context, const ShellCall& call,
                                         const BashArguments& arguments) {
   shells::ShellOptions options = {.owner = call.owner(), .command = arguments.command};
@@ -113,13 +128,26 @@ Result<shells::ShellOptions> OptionsFor(const Context& context, const ShellCall&
   return options;
 }
 
-/// Waits for the end of the command until `deadline`. Ends it when the caller cancels.
+/// When an answer is due.
+struct Deadlines {
+  steady_clock::time_point answer;
+  /// The same for a call that has become a task: nobody waits for its answer.
+  steady_clock::time_point task;
+};
+
+/// Waits for the end of the command until the deadline. Ends it when the caller cancels.
 std::optional<jail::Outcome> AwaitEnd(const Context& context, shells::Shell& shell,
-                                      steady_clock::time_point deadline) {
+                                      const Deadlines& deadlines) {
   const auto begin = steady_clock::now();
   auto report = begin + kProgressPause;
+  auto deadline = deadlines.answer;
+  bool may_become_task = context.client != nullptr;
   while (true) {
     const auto now = steady_clock::now();
+    if (may_become_task && now - begin >= kTaskAfter) {
+      may_become_task = false;
+      if (context.client->BecomeTask()) deadline = deadlines.task;
+    }
     if (now >= deadline) return shell.Wait(Duration::zero());
     std::optional<jail::Outcome> outcome = shell.Wait(std::min<Duration>(kLook, deadline - now));
     if (outcome) return outcome;
@@ -192,6 +220,7 @@ Result<BashResult> Finish(const Context& context, const ShellCall& call,
     call.shells().Forget(shell);
   }
   result.violations = ViolationsOf(call.machine(), *shell);
+  LogViolations(context, result.violations);
   result.text += ViolationLines(result.violations);
   result.text += NoteLines(call.AddMachineNotes(result.notes));
   if (outcome) AddEnd(*outcome, *shell, result);
@@ -223,8 +252,12 @@ Result<BashResult> Bash(const Context& context, const BashArguments& arguments) 
       arguments.soft_timeout, SecondsOf(kDefaultSoftTimeout, {}, kLongestTimeout), kLongestTimeout);
   // The jail ends the command at its timeout; the answer then says so.
   const bool is_soft = soft < shell->options().timeout;
-  const auto deadline = is_soft ? begin + soft : begin + 2 * kLongestTimeout;
-  const std::optional<jail::Outcome> outcome = AwaitEnd(context, *shell, deadline);
+  const auto end = begin + 2 * kLongestTimeout;
+  const auto answer = is_soft ? begin + soft : end;
+  // An agent that names a soft timeout wants the answer by then in any case.
+  const bool is_usual = arguments.soft_timeout == kDefaultSoftTimeout;
+  const std::optional<jail::Outcome> outcome =
+      AwaitEnd(context, *shell, {.answer = answer, .task = is_usual ? end : answer});
   return Finish(context, call, shell, outcome);
 }
 
@@ -240,7 +273,8 @@ Tool BashTool() {
            "\"exit: N\" unless N is 0. Children in the background go on.",
        .group = "core",
        .annotations =
-           {.read_only = false, .destructive = true, .idempotent = false, .open_world = true}},
+           {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
+       .tasks = TaskUse::kMay},
       Bash);
 }
 

@@ -20,6 +20,8 @@ class WorkspaceSet;
 
 namespace polybox::tools {
 
+class Client;
+
 /// How far a call has come.
 struct Progress {
   /// Grows with each report. Its unit is the tool's own: tests, bytes, seconds.
@@ -48,6 +50,8 @@ struct Context {
   /// Takes reports; empty if the client wants none. A tool that runs long reports every few
   /// seconds.
   std::function<void(const Progress&)> progress = {};
+  /// What the tool can ask of the client; outlives the call. Null if nobody can be asked.
+  Client* client = nullptr;
   /// The workspaces of the server; outlive the call. Null only in tests of tools that need none.
   workspace::WorkspaceSet* workspaces = nullptr;
   /// The jails of the workspaces; outlive the call. Null only in tests of tools that start nothing.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "shells/violations.h"
+#include "tools/client.h"
 #include "tools/file_target.h"
 #include "workspace/workspace_set.h"
 
@@ -93,6 +94,14 @@ std::string ViolationLines(const std::vector<ViolationData>& violations) {
                     each.subject, each.source, each.what, each.fix.empty() ? "" : ". ", each.fix);
   }
   return text;
+}
+
+void LogViolations(const Context& context, const std::vector<ViolationData>& violations) {
+  if (context.client == nullptr) return;
+  for (const ViolationData& violation : violations) {
+    context.client->Log(LogLevel::kWarning,
+                        fmt::format("{} Fix: {}", violation.what, violation.fix));
+  }
 }
 
 std::string StatusOf(shells::Shell& shell) {

@@ -65,6 +65,9 @@ std::vector<ViolationData> ViolationsOf(machine::Machine& machine, shells::Shell
 /// Returns one line for each.
 std::string ViolationLines(const std::vector<ViolationData>& violations);
 
+/// Writes them to the log of the client, whose person may want to change a setting.
+void LogViolations(const Context& context, const std::vector<ViolationData>& violations);
+
 /// Returns "running" or "completed (exit N)", with the reason of an end that was not its own.
 std::string StatusOf(shells::Shell& shell);
 /// Returns a time as in 2026-04-23T14:30:22+01:00.

@@ -57,6 +57,13 @@ enum class Needs {
   kCommands,  ///< Commands that run or have run. A server with `readonly` starts none.
 };
 
+/// Whether a call may go on as a task, whose result the client fetches later.
+enum class TaskUse {
+  kNever,
+  kMay,   ///< The tool decides, with Client::BecomeTask(), or the client that asks for a task.
+  kMust,  ///< A client that takes no tasks is refused.
+};
+
 /// What there is to say of a tool besides its structs.
 struct Row {
   /// 1 to 48 of A-Z, a-z, 0-9, "_", "-" and ".": what every client accepts.
@@ -69,6 +76,7 @@ struct Row {
   std::string group;
   Annotations annotations;
   Needs needs = Needs::kNothing;
+  TaskUse tasks = TaskUse::kNever;
 };
 
 struct Tool {

@@ -1,13 +1,17 @@
 """Attacks by web pages: requests that a page of another site has a browser send, or that reach the server under a name that
 the page's owner made lead here (DNS rebinding). Every way is tried on every route, must be refused in the route's own words with
 the setting that would allow it, and must have no effect. Each route is asked without the attack first: then it has its effect."""
+import atexit
 import json
 import pathlib
 import re
 import threading
 
 import serving
+from event_stream import EventStream
+from mcp_client import legacy
 from serving import Server
+from traces import await_true
 
 OWN = "http://127.0.0.1:{port}"
 # What a browser sends (Host, Origin, Sec-Fetch-Site) and the setting that the refusal names.
@@ -57,6 +61,14 @@ ROUTES = {
     "a call of a tool": ("POST", "/mcp", '{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{"name": "Write", '
                          '"arguments": {{"file_path": "{name}", "content": "x"}}}}}}', "application/json",
                          lambda answer: answer.json()["error"]["message"], EFFECT),
+    "the stream of a session": ("GET", "/mcp", None, None, lambda answer: answer.json()["error"]["message"], ": open"),
+    "the end of a session": ("DELETE", "/mcp", None, None, lambda answer: answer.json()["error"]["message"],
+                             lambda server, name: session_ended(server, name)),
+    "a session of the first transport": ("GET", "/sse", None, None, lambda answer: answer.json()["error"]["message"],
+                                         "event: endpoint"),
+    "a message of the first transport": ("POST", "/message", '{{"jsonrpc": "2.0", "id": "{name}", "method": "tools/call", "params": '
+                                         '{{"name": "Write", "arguments": {{"file_path": "{name}", "content": "x"}}}}}}', "text/plain",
+                                         lambda answer: answer.json()["error"]["message"], EFFECT),
     "the state of the server": ("GET", "/health", None, None, own_words("error"), "runtime_version"),
     "the languages": ("GET", "/languages", None, None, own_words("error"), '"available"'),
     "the metrics": ("GET", "/metrics", None, None, own_words("message"), "polybox_"),
@@ -67,11 +79,17 @@ ROUTES = {
 OPEN_TO_PAGES = {("GET", "/"), ("GET", "/healthz"), ("GET", "/readyz"), ("HEAD", "/readyz")}
 
 
+# Routes whose answer has no end.
+STREAMS = {"the stream of a session", "a session of the first transport"}
+# The session of an attack, by its name.
+SESSIONS = {}
+
+
 class Shared:
     """One server for all of these tests."""
 
     def __init__(self):
-        self.lock, self.server = threading.Lock(), None
+        self.lock, self.server, self.stream = threading.Lock(), None, None
 
     def get(self):
         with self.lock:
@@ -81,13 +99,49 @@ class Shared:
             return self.server
 
 
+    def message_path(self):
+        """Where a session of the first transport takes messages. Its stream stays open until the end of all tests."""
+        server = self.get()
+        with self.lock:
+            if not self.stream:
+                self.stream = EventStream(server.port, "GET", "/sse")
+                atexit.register(self.stream.close)
+                self.path = self.stream.take()["data"]
+            return self.path
+
+
 SHARED = Shared()
+
+
+def session_ended(server, name):
+    fields = {"Mcp-Session-Id": SESSIONS[name], "MCP-Protocol-Version": "2025-11-25"}
+    return server.ask({"path": "/mcp", "json": legacy(1, "tools/list"), "headers": fields}).status == 404
+
+
+def begin_session(server, name):
+    """The header of a new session, which the page is supposed to know."""
+    hello = legacy(1, "initialize", protocolVersion="2025-11-25", capabilities={})
+    SESSIONS[name] = server.ask({"path": "/mcp", "json": hello}).headers["Mcp-Session-Id"]
+    return {"Mcp-Session-Id": SESSIONS[name], "Accept": "text/event-stream"}
+
+
+def answer_of_stream(server, method, path, headers):
+    """The beginning of an answer without an end."""
+    with EventStream(server.port, method, path, headers) as stream:
+        await_true(lambda: stream.raw or stream.status != 200, "the stream says nothing")
+        return serving.Answer(stream.status, stream.headers, stream.raw, 0)
 
 
 def send(server, route, name, fields):
     method, path, body, content_type, *_ = ROUTES[route]
     headers = {"Content-Type": content_type} if content_type else {}
+    if path == "/mcp" and method != "POST":
+        headers |= begin_session(server, name)
+    if path == "/message":
+        path = SHARED.message_path()
     headers |= {key: value.replace("{port}", str(server.port)) for key, value in fields.items() if value is not None}
+    if route in STREAMS and not fields:
+        return answer_of_stream(server, method, path, headers)
     if fields.get("Host", "") is None:
         return send_without_host(server, method, path, headers, body.format(name=name) if body else "")
     request = {"method": method, "path": path, "headers": headers}
@@ -114,6 +168,8 @@ def has_effect(server, route, name, answer):
     shows = ROUTES[route][-1]
     if isinstance(shows, str):
         return shows in answer.text
+    if callable(shows):
+        return shows(server, name)
     return server.ask({"method": shows["method"], "path": shows["path"].format(name=name)}).json()["exists"]
 
 
@@ -121,7 +177,9 @@ def attack(route, way):
     fields, setting = WAYS[way]
     server, name = SHARED.get(), re.sub(r"\W+", "-", f"{route} {way}")
     answer = send(server, route, name + "-own", {})
-    assert answer.status == 200 and has_effect(server, route, name + "-own", answer), f"the route does not work: {answer}"
+    assert answer.status in (200, 202, 204), f"the route does not work: {answer}"
+    # A message of the first transport takes effect after its answer.
+    await_true(lambda: has_effect(server, route, name + "-own", answer), f"the route has no effect: {answer}")
     answer = send(server, route, name, fields)
     if (way, route) == ("no host", "the state of the server"):
         # A probe in HTTP/1.0, which no browser speaks.

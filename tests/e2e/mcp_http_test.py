@@ -44,7 +44,8 @@ def test_the_server_offers_mcp_beside_its_other_doors(box):
         hello = legacy(1, "initialize", protocolVersion="2025-06-18", capabilities={})
         first = post(server, hello)
         assert first.json()["result"]["protocolVersion"] == "2025-06-18", first
-        assert "Mcp-Session-Id" not in first.headers, first
+        assert "Mcp-Session-Id" in first.headers and "Mcp-Session-Id" not in found.headers, first
+        # A client that ignores the session is answered all the same.
         listed = post(server, legacy(2, "tools/list"), MCP_Protocol_Version="2025-06-18").json()
         assert [tool["name"] for tool in listed["result"]["tools"]] == [tool["name"] for tool in tools]
         assert server.execute("print(1)", language="python")["stdout"] == "1\n"
@@ -112,3 +113,31 @@ def test_the_inspector_calls_tools_over_http(box):
                                 server=["--transport", "http", "--server-url", url])
         assert done.returncode == 0, done
         assert json.loads(done.stdout)["result"]["structuredContent"]["text"] == "hi", done.stdout
+
+
+def test_a_session_begins_with_initialize_and_ends_with_delete(box):
+    with serving.Server(["--workspace", str(box.path), "--mode", "shell"]) as server:
+        hello = legacy(1, "initialize", protocolVersion="2025-11-25", capabilities={})
+        own = {"Mcp_Session_Id": post(server, hello).headers["Mcp-Session-Id"], "MCP_Protocol_Version": "2025-11-25"}
+        assert post(server, legacy(2, "logging/setLevel", level="debug"), **own).json()["result"] == {}
+        refused = server.ask({"method": "GET", "path": "/mcp", "headers": {"Mcp-Session-Id": own["Mcp_Session_Id"], "Accept": "a/b"}})
+        assert refused.status == 406, refused
+        stranger = post(server, legacy(3, "tools/list"), **(own | {"Mcp_Session_Id": "0" * 36}))
+        assert (stranger.status, stranger.json()["error"]["code"]) == (404, -32600), stranger
+        ended = server.ask({"method": "DELETE", "path": "/mcp", "headers": {"Mcp-Session-Id": own["Mcp_Session_Id"]}})
+        assert ended.status == 204, ended
+        assert post(server, legacy(4, "tools/list"), **own).status == 404
+
+
+def test_a_session_belongs_to_its_token(box):
+    token = box.write("tokens", "1" * 16 + "\n" + "2" * 16 + "\n")
+    with serving.Server(["--workspace", str(box.path), "--mode", "shell", "--token-file", str(token)]) as server:
+        hello = legacy(1, "initialize", protocolVersion="2025-11-25", capabilities={})
+        one, two = ({"Authorization": f"Bearer {digit * 16}"} for digit in "12")
+        own = {"Mcp_Session_Id": post(server, hello, **one).headers["Mcp-Session-Id"], "MCP_Protocol_Version": "2025-11-25"}
+        assert post(server, legacy(2, "tools/list"), **(own | one)).status == 200
+        assert post(server, legacy(2, "tools/list"), **(own | two)).status == 404
+        for method in ("GET", "DELETE"):
+            stolen = server.ask({"method": method, "path": "/mcp", "headers": two | {"Mcp-Session-Id": own["Mcp_Session_Id"]}})
+            assert stolen.status == 404, stolen
+        assert post(server, legacy(3, "tools/list"), **(own | one)).status == 200

@@ -5,28 +5,18 @@
 #include <utility>
 
 #include "http/doors/door_row.h"
-#include "http/sites.h"
+#include "http/doors/mcp_answer.h"
+#include "http/doors/mcp_events.h"
+#include "http/doors/mcp_sse.h"
 #include "json/parse.h"
-#include "json/write.h"
 #include "mcp/connection.h"
 #include "mcp/http_post.h"
+#include "mcp/sessions.h"
 
 namespace polybox::http {
 namespace {
 
-// A client that writes a file of 10 MB stays below it.
-constexpr Bytes kLargestBody = Bytes::MiB(16);
-
-Response JsonResponse(int status, const json::Value& body) {
-  return {.status = status,
-          .content_type = "application/json",
-          .body = json::Write(body),
-          .headers = {}};
-}
-
-Response ErrorOf(int status, mcp::Code code, std::string message) {
-  return JsonResponse(status, mcp::ErrorResponse({}, {code, std::move(message)}));
-}
+constexpr std::string_view kSessionHeader = "Mcp-Session-Id";
 
 bool IsJson(const Request& request) {
   std::string_view type = request.Header("Content-Type");
@@ -39,34 +29,46 @@ bool TakesEvents(const Request& request) {
   return request.Header("Accept").find("text/event-stream") != std::string_view::npos;
 }
 
+/// What is known about a POST before it is answered.
+struct PostPlan {
+  mcp::PostFacts facts;
+  std::optional<mcp::Version> settled;
+  /// The session that the request belongs to or begins; null if it stands alone.
+  std::shared_ptr<mcp::Session> session = {};
+};
+
 /// The answer to one POST. Any thread.
 class PostAnswer {
  public:
-  PostAnswer(std::shared_ptr<Exchange> exchange, const mcp::PostFacts& facts,
-             std::optional<mcp::Version> settled)
-      : exchange_(std::move(exchange)), facts_(facts), settled_(settled) {}
+  PostAnswer(std::shared_ptr<Exchange> exchange, PostPlan plan)
+      : exchange_(std::move(exchange)), plan_(std::move(plan)) {}
 
   /// Sends the answer to the request, which is the last message.
   void Finish(const json::Value& message) {
     const std::lock_guard lock(mutex_);
     finished_ = true;
-    if (!begun_) {
-      return exchange_->Respond(JsonResponse(mcp::StatusOf(message, facts_, settled_), message));
+    if (begun_) {
+      WriteMessageEvent(*exchange_, message);
+      return exchange_->End();
     }
-    Write(message);
-    exchange_->End();
+    Response response = McpResponse(mcp::StatusOf(message, plan_.facts, plan_.settled), message);
+    if (plan_.facts.begins_session && plan_.session != nullptr) {
+      response.headers.emplace_back(kSessionHeader, plan_.session->id);
+    }
+    exchange_->Respond(std::move(response));
   }
-  /// Sends a notification before the answer.
+  /// Sends a notification or a question before the answer.
   void Report(const json::Value& message) {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(begun_, true)) {
-      exchange_->Begin({.status = 200,
-                        .content_type = "text/event-stream",
-                        .body = "",
-                        // Proxies must pass each event on at once.
-                        .headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}});
-    }
-    Write(message);
+    Begin();
+    WriteMessageEvent(*exchange_, message);
+  }
+  /// Ends the answer to a request that was cancelled.
+  void Drop() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(finished_, true)) return;
+    Begin();
+    exchange_->End();
   }
   /// Ends a POST whose messages have no answer.
   void Accept() {
@@ -76,92 +78,161 @@ class PostAnswer {
   }
 
  private:
-  void Write(const json::Value& message) {
-    exchange_->Write("event: message\ndata: " + json::Write(message) + "\n\n");
+  /// Needs the lock.
+  void Begin() {
+    if (std::exchange(begun_, true)) return;
+    Response head = EventStreamHead();
+    // A call ends its answer itself; a subscription goes on until its client ends it.
+    if (!plan_.facts.listens) head.answer_end = AnswerEnd::kDoor;
+    exchange_->Begin(std::move(head));
   }
 
   // Guards all members below; held during each call of the exchange, so events never mix.
   std::mutex mutex_;
   std::shared_ptr<Exchange> exchange_;
-  mcp::PostFacts facts_;
-  std::optional<mcp::Version> settled_;
+  PostPlan plan_;
   bool begun_ = false;
   bool finished_ = false;
 };
 
-mcp::ConnectionOptions ConnectionFor(const Request& request, const McpOptions& options,
-                                     const std::shared_ptr<PostAnswer>& answer,
-                                     std::optional<mcp::Version> settled) {
-  mcp::ConnectionOptions connection = {
-      .dispatcher = *options.dispatcher,
-      .calls = *options.calls,
-      .context = options.context,
-      .send = [answer](const json::Value& message) { answer->Finish(message); },
-      .settled = settled,
-      .largest_message = kLargestBody};
-  connection.context.principal = request.client;
-  if (TakesEvents(request)) {
-    connection.notify = [answer](const json::Value& message) { answer->Report(message); };
-  }
-  return connection;
-}
+/// "Streamable HTTP": the requests to /mcp.
+class StreamableTransport {
+ public:
+  explicit StreamableTransport(const McpOptions& options) : options_(options) {}
 
-void Post(const std::shared_ptr<Exchange>& exchange, const McpOptions& options) {
-  const Request& request = exchange->request();
-  if (!IsJson(request)) {
-    return exchange->Respond(
-        ErrorOf(415, mcp::Code::kInvalidRequest, "the Content-Type must be application/json"));
-  }
-  Result<json::Value> body = json::Parse(request.body, {.size = kLargestBody});
-  if (!body.ok()) {
-    return exchange->Respond(ErrorOf(400, mcp::Code::kParseError, body.error().message()));
-  }
-  const mcp::PostHeaders headers = {.version = request.Header("MCP-Protocol-Version"),
-                                    .method = request.Header("Mcp-Method"),
-                                    .name = request.Header("Mcp-Name")};
-  const mcp::PostFacts facts = mcp::LookAt(*body);
-  const std::optional<mcp::Version> settled = mcp::SettledBy(headers);
-  const auto answer = std::make_shared<PostAnswer>(exchange, facts, settled);
-  if (facts.modern) {
-    if (auto wrong = mcp::HeaderMismatch(*body, headers)) {
+  void Post(const std::shared_ptr<Exchange>& exchange) {
+    const Request& request = exchange->request();
+    if (!IsJson(request)) {
       return exchange->Respond(
-          JsonResponse(400, mcp::ErrorResponse(mcp::IdOf(*body), *std::move(wrong))));
+          McpError(415, mcp::Code::kInvalidRequest, "the Content-Type must be application/json"));
     }
+    Result<json::Value> body = json::Parse(request.body, {.size = kLargestMcpBody});
+    if (!body.ok()) {
+      return exchange->Respond(McpError(400, mcp::Code::kParseError, body.error().message()));
+    }
+    const mcp::PostHeaders headers = {.version = request.Header("MCP-Protocol-Version"),
+                                      .method = request.Header("Mcp-Method"),
+                                      .name = request.Header("Mcp-Name")};
+    PostPlan plan = {.facts = mcp::LookAt(*body), .settled = mcp::SettledBy(headers)};
+    if (plan.facts.modern) {
+      if (auto wrong = mcp::HeaderMismatch(*body, headers)) {
+        return exchange->Respond(
+            McpResponse(400, mcp::ErrorResponse(mcp::IdOf(*body), *std::move(wrong))));
+      }
+    } else if (!FindSession(request, plan)) {
+      return exchange->Respond(NoSession());
+    }
+    Answer(exchange, std::move(body).value(), std::move(plan));
   }
-  const std::shared_ptr<mcp::Connection> connection =
-      mcp::Connection::Make(ConnectionFor(request, options, answer, settled));
-  connection->Take(std::move(body).value(), request.body.size());
-  if (!facts.has_request) return answer->Accept();
-  // The running call keeps the connection.
-  exchange->OnDisconnect([weak = std::weak_ptr(connection)] {
-    if (const auto held = weak.lock()) held->CancelAll();
-  });
-}
 
-/// Returns the answer to a request that the server refuses, in the words of JSON-RPC.
-Response McpFault(Fault fault, const Request& request) {
-  switch (fault) {
-    case Fault::kNotFound:
-      return ErrorOf(404, mcp::Code::kInvalidRequest, "not found");
-    case Fault::kMethodNotAllowed:
-      return ErrorOf(405, mcp::Code::kInvalidRequest,
-                     "only POST is allowed: there are no sessions");
-    case Fault::kBodyTooLarge:
-      return ErrorOf(413, mcp::Code::kInvalidRequest,
-                     "the message is longer than " + FormatBytes(kLargestBody));
-    case Fault::kOverloaded:
-      return ErrorOf(503, mcp::Code::kBusy, "the server is busy; try again later");
-    case Fault::kUnauthorized:
-      return ErrorOf(401, mcp::Code::kInvalidRequest, "a token is required");
-    case Fault::kForeignHost:
-    case Fault::kForeignOrigin:
-      return ErrorOf(403, mcp::Code::kInvalidRequest, SiteComplaint(fault, request));
-    case Fault::kDraining:
-      return ErrorOf(503, mcp::Code::kBusy, "the server is about to end");
-    case Fault::kInternal:
-      break;
+  /// Opens the stream on which a session gets what belongs to no request.
+  void Get(const std::shared_ptr<Exchange>& exchange) {
+    const Request& request = exchange->request();
+    const std::string_view id = request.Header(kSessionHeader);
+    if (id.empty()) return exchange->Respond(OnlyPost());
+    const std::shared_ptr<mcp::Session> session = sessions_.Find(request.client, id);
+    if (session == nullptr) return exchange->Respond(NoSession());
+    if (!TakesEvents(request)) {
+      return exchange->Respond(
+          McpError(406, mcp::Code::kInvalidRequest, "the client must accept text/event-stream"));
+    }
+    if (session->conversation->has_stream()) return exchange->Respond(HasStream());
+    const auto stream = std::make_shared<MessageStream>(exchange, ": open\n\n");
+    if (!session->conversation->OpenStream(
+            [stream](const json::Value& message) { stream->Send(message); })) {
+      return;
+    }
+    exchange->OnDisconnect([weak = std::weak_ptr(session->conversation)] {
+      if (const auto conversation = weak.lock()) conversation->CloseStream();
+    });
   }
-  return ErrorOf(500, mcp::Code::kInternalError, "internal error");
+
+  void Delete(const std::shared_ptr<Exchange>& exchange) {
+    const Request& request = exchange->request();
+    const std::string_view id = request.Header(kSessionHeader);
+    if (id.empty()) return exchange->Respond(OnlyPost());
+    if (!sessions_.End(request.client, id)) return exchange->Respond(NoSession());
+    exchange->Respond({.status = 204, .content_type = "", .body = "", .headers = {}});
+  }
+
+ private:
+  static Response NoSession() {
+    return McpError(404, mcp::Code::kInvalidRequest,
+                    "Session not found; send initialize to begin a new one");
+  }
+  static Response HasStream() {
+    return McpError(409, mcp::Code::kInvalidRequest, "the session has a stream already");
+  }
+  static Response OnlyPost() {
+    Response response =
+        McpError(405, mcp::Code::kInvalidRequest, "only POST is allowed without a session");
+    response.headers.emplace_back("Allow", "POST");
+    return response;
+  }
+
+  /// Finds or begins the session of an older client. Returns false if there is none such.
+  bool FindSession(const Request& request, PostPlan& plan) {
+    const std::string_view id = request.Header(kSessionHeader);
+    if (plan.facts.begins_session) {
+      // Beyond the limits the client gets no session, which older versions also know.
+      plan.session = sessions_.Begin(request.client);
+      return true;
+    }
+    if (id.empty() || !plan.settled) return true;
+    plan.session = sessions_.Find(request.client, id);
+    return plan.session != nullptr;
+  }
+
+  mcp::ConnectionOptions ConnectionFor(const Request& request, const PostPlan& plan,
+                                       const std::shared_ptr<PostAnswer>& answer) const {
+    mcp::ConnectionOptions connection = {
+        .dispatcher = *options_.dispatcher,
+        .calls = *options_.calls,
+        .tasks = options_.tasks,
+        .context = options_.context,
+        .send = [answer](const json::Value& message) { answer->Finish(message); },
+        .drop = [answer] { answer->Drop(); },
+        .settled = plan.settled,
+        .conversation = plan.session == nullptr ? nullptr : plan.session->conversation,
+        .largest_message = kLargestMcpBody};
+    connection.context.principal = request.client;
+    if (TakesEvents(request)) {
+      connection.notify = [answer](const json::Value& message) { answer->Report(message); };
+    }
+    return connection;
+  }
+
+  void Answer(const std::shared_ptr<Exchange>& exchange, json::Value body, PostPlan plan) const {
+    const Request& request = exchange->request();
+    const bool has_request = plan.facts.has_request;
+    const auto answer = std::make_shared<PostAnswer>(exchange, plan);
+    const std::shared_ptr<mcp::Connection> connection =
+        mcp::Connection::Make(ConnectionFor(request, plan, answer));
+    connection->Take(std::move(body), request.body.size());
+    if (!has_request) return answer->Accept();
+    // The running call keeps the connection.
+    exchange->OnDisconnect([weak = std::weak_ptr(connection)] {
+      if (const auto held = weak.lock()) held->CancelAll();
+    });
+  }
+
+  const McpOptions options_;
+  mcp::Sessions sessions_;
+};
+
+std::vector<Route> StreamableRoutes(const McpOptions& options) {
+  const auto transport = std::make_shared<StreamableTransport>(options);
+  return {{.method = "POST",
+           .path = "/mcp",
+           .handler = [transport](const auto& exchange) { transport->Post(exchange); },
+           .largest_body = kLargestMcpBody.count()},
+          {.method = "GET",
+           .path = "/mcp",
+           .handler = [transport](const auto& exchange) { transport->Get(exchange); },
+           .answer_end = AnswerEnd::kClient},
+          {.method = "DELETE", .path = "/mcp", .handler = [transport](const auto& exchange) {
+             transport->Delete(exchange);
+           }}};
 }
 
 }  // namespace
@@ -170,13 +241,11 @@ Door MakeMcpDoor(const McpOptions& options) {
   Door door;
   door.name = "mcp";
   door.refuse = McpFault;
-  door.fault_prefixes = {"/mcp"};
-  door.facts = {{"largest_body", std::to_string(kLargestBody.count())}};
+  door.fault_prefixes = {"/mcp", "/sse", "/message"};
+  door.facts = {{"largest_body", std::to_string(kLargestMcpBody.count())}};
   if (options.dispatcher == nullptr) return door;
-  door.routes = {{.method = "POST",
-                  .path = "/mcp",
-                  .handler = [options](const auto& exchange) { Post(exchange, options); },
-                  .largest_body = kLargestBody.count()}};
+  door.routes = StreamableRoutes(options);
+  for (Route& route : SseRoutes(options)) door.routes.push_back(std::move(route));
   return door;
 }
 

@@ -1,12 +1,14 @@
-// POST /mcp: MCP over HTTP ("streamable HTTP"). Each request stands alone, and there are no
-// sessions: an older client's `initialize` is answered and forgotten. An answer is JSON, or a
-// stream of events if the client asked for reports of progress. A client that goes away cancels its
-// calls.
+// MCP over HTTP. POST /mcp ("streamable HTTP") takes the requests of every version: those of
+// 2026-07-28 stand alone, and an older client may begin a session with `initialize`. An answer is
+// JSON, or a stream of events if there is something to say before it. GET /mcp is the stream of a
+// session, DELETE /mcp ends a session. GET /sse and POST /message are the transport of the first
+// version (mcp_sse.h). A client that goes away cancels its calls.
 #pragma once
 
 #include "http/exchange.h"
 #include "mcp/call_pool.h"
 #include "mcp/dispatcher.h"
+#include "mcp/tasks.h"
 #include "tools/context.h"
 
 namespace polybox::http {
@@ -19,6 +21,8 @@ struct McpOptions {
   /// no routes.
   const mcp::Dispatcher* dispatcher = nullptr;
   mcp::CallPool* calls = nullptr;
+  /// Outlives the calls too. Null: no call becomes a task.
+  mcp::Tasks* tasks = nullptr;
   /// Given to each tool, with the client as principal.
   tools::Context context = {};
 };

@@ -68,12 +68,12 @@ TEST_F(McpDoor, AnswersAModernCallAsJsonWithTheClientAsPrincipal) {
   EXPECT_EQ(exchange->answers, 1);
 }
 
-TEST_F(McpDoor, AnOlderClientNeedsNoSession) {
+TEST_F(McpDoor, AnOlderClientMayIgnoreItsSession) {
   const std::string hello =
       R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}})";
   const auto first = Post(hello);
   EXPECT_NE(first->response.body.find(R"("protocolVersion":"2025-06-18")"), std::string::npos);
-  EXPECT_EQ(first->Header("Mcp-Session-Id"), "");
+  EXPECT_EQ(first->Header("Mcp-Session-Id").size(), 36U);
   const auto noted = Post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
   EXPECT_EQ(noted->response.status, 202);
   EXPECT_EQ(noted->response.body, "");

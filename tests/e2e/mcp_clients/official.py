@@ -3,7 +3,7 @@
     build/python/bin/python official.py MODE COMMAND [ARGUMENT...]
     build/python/bin/python official.py MODE URL
 
-MODE is legacy, auto or a version of the protocol. The variable MCP_CALLS holds calls to make, as a JSON list of names and
+A URL that ends in /sse is one of the transport of the first version. MODE is legacy, auto or a version of the protocol. The variable MCP_CALLS holds calls to make, as a JSON list of names and
 arguments. Without it the tools of src/tools/testing/sample_tools.h are called if the server has them.
 """
 import json
@@ -13,6 +13,7 @@ import sys
 import anyio
 from mcp import MCPError, StdioServerParameters
 from mcp.client.client import Client
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 
 
@@ -65,7 +66,9 @@ async def call_tools(client, seen):
 async def main(mode, command):
     seen = {}
     server = command[0]
-    if not server.startswith("http:"):
+    if server.startswith("http:") and server.endswith("/sse"):
+        server = sse_client(server)
+    elif not server.startswith("http:"):
         server = stdio_client(StdioServerParameters(command=command[0], args=command[1:]))
     async with Client(server, mode=mode) as client:
         seen["version"] = client.protocol_version

@@ -1,6 +1,7 @@
 // Drives an MCP server with one of the official TypeScript clients and prints what the client saw, as JSON. Usage:
 //   node typescript.cjs INSTALLED sdk|client MODE COMMAND [ARGUMENT...]
 //   node typescript.cjs INSTALLED sdk|client MODE URL
+// A URL that ends in /sse is one of the transport of the first version, which only `sdk` knows.
 // INSTALLED is the directory with node_modules. MODE is legacy, auto or a version of the protocol; `sdk` knows only
 // legacy. The variable MCP_CALLS holds calls to make, as a JSON list of names and arguments. Without it the tools of
 // src/tools/testing/sample_tools.h are called if the server has them.
@@ -11,6 +12,10 @@ const load = createRequire(installed + "/package.json");
 
 function makeTransport() {
   const old = library === "sdk";
+  if (command.startsWith("http:") && command.endsWith("/sse")) {
+    const { SSEClientTransport } = load("@modelcontextprotocol/sdk/client/sse.js");
+    return new SSEClientTransport(new URL(command));
+  }
   if (command.startsWith("http:")) {
     const { StreamableHTTPClientTransport } = load(
       old ? "@modelcontextprotocol/sdk/client/streamableHttp.js" : "@modelcontextprotocol/client");
