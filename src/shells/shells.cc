@@ -1,6 +1,7 @@
 #include "shells/shells.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -89,6 +90,14 @@ Result<std::shared_ptr<Shell>> Shells::Find(const Owner& owner, const std::strin
   return std::move(unknown).WithFix(
       fmt::format("It has expired: polybox keeps the last {} ended commands of a workspace",
                   options_.finished));
+}
+
+std::vector<std::shared_ptr<Shell>> Shells::Of(const Owner& owner) {
+  std::vector<std::shared_ptr<Shell>> own;
+  const std::lock_guard lock(mutex_);
+  std::ranges::copy_if(shells_, std::back_inserter(own),
+                       [&](const auto& shell) { return shell->options().owner == owner; });
+  return own;
 }
 
 void Shells::Forget(const std::shared_ptr<Shell>& shell) {

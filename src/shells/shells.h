@@ -44,6 +44,8 @@ class Shells {
                                        Place place);
   /// Returns the command with this handle. The error says whether there was one.
   Result<std::shared_ptr<Shell>> Find(const Owner& owner, const std::string& id);
+  /// Returns the commands of the owner that have a handle, in the order of their starts.
+  std::vector<std::shared_ptr<Shell>> Of(const Owner& owner);
   /// Takes the handle away from a command that nobody will ask about.
   void Forget(const std::shared_ptr<Shell>& shell);
   /// Returns whether this is the owner's first question. For notes that are said once.

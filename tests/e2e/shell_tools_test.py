@@ -45,21 +45,27 @@ class Agent:
 
 
 @contextlib.contextmanager
-def agent(box, *flags, prefix=()):
-    """An agent in a workspace of its own. Commands of a jail see another /tmp, so it is not there. `prefix` is a
-    command that starts the server."""
+def workspace_folder():
+    """A directory in which commands may write. Commands of a jail see another /tmp, so it is not there."""
     workspace = pathlib.Path(tempfile.mkdtemp(dir="/var/tmp", prefix="polybox-e2e-"))
     workspace.chmod(0o777)
     if os.geteuid() == 0:
         os.chown(workspace, ORDINARY, ORDINARY)
     try:
+        yield workspace
+    finally:
+        shutil.rmtree(workspace, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def agent(box, *flags, prefix=()):
+    """An agent in a workspace of its own. `prefix` is a command that starts the server."""
+    with workspace_folder() as workspace:
         command = [*prefix, box.binary, "mcp", "--workspace", workspace, *flags]
         with Server(command, env=box.env(), cwd=box.path) as server:
             yield Agent(server)
             code, _ = server.end()
             assert code == 0, server.errors
-    finally:
-        shutil.rmtree(workspace, ignore_errors=True)
 
 
 def processes_with(mark):
