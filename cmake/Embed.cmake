@@ -2,10 +2,11 @@
 #
 # Adds `std::span<const polybox::EmbeddedFile> NAME()` to TARGET: the files' names and contents, in the
 # order given. The declaration is in HEADER, which the target's folder holds. With BASE, a name is the file's path below
-# that folder.
+# that folder. A folder may embed several lists, each with a NAME of its own.
 function(polybox_embed target)
   cmake_parse_arguments(ARG "" "HEADER;FUNCTION;BASE" "FILES" ${ARGN})
-  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded.cc)
+  string(REGEX REPLACE ".*::" "" name ${ARG_FUNCTION})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cc)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DHEADER=${ARG_HEADER} -DFUNCTION=${ARG_FUNCTION} -DBASE=${ARG_BASE}

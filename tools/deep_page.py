@@ -24,7 +24,7 @@ Made by `make test-deep`; do not edit. These suites take longer than CI has time
 - `reuse`: 100,000 random sequences of system calls, 4,000 in each of 25 tests; what the next guest finds afterwards.
 - `cgroup2`: limits and attacks in a virtual machine with cgroup v2.
 - `containers`: polybox in containers with less than all rights.
-- `browser`: web pages of other origins in a real browser.
+- `browser`: web pages of other origins, and the console, in a real browser.
 
 | suite | passed | failed | skipped | seconds | commit | date | kernel | processors |
 |---|---:|---:|---:|---:|---|---|---|---:|

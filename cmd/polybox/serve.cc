@@ -28,6 +28,7 @@
 #include "preloads.h"
 #include "serving.h"
 #include "sys/own_limits.h"
+#include "tools/workspace_list.h"
 
 namespace polybox::cmd {
 namespace {
@@ -303,6 +304,16 @@ http::McpOptions McpOf(AgentTools* agents) {
           .context = agents->context()};
 }
 
+/// Returns null if there are no tools.
+http::WorkspaceLister ListerOf(AgentTools* agents) {
+  if (agents == nullptr) return nullptr;
+  return [agents](const std::string& principal) {
+    tools::Context context = agents->context();
+    context.principal = principal;
+    return tools::ListWorkspaces(context);
+  };
+}
+
 /// Makes all doors and serves them until a signal ends the server. Returns the exit code.
 Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
@@ -315,6 +326,7 @@ Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Conte
                                             .languages = DoorLanguagesOf(parts, behind.installs),
                                             .files = behind.files,
                                             .mcp = McpOf(agents.get()),
+                                            .list_workspaces = ListerOf(agents.get()),
                                             .isolation = parts.home.grade(),
                                             .version = std::string(kVersion),
                                             .needs_token = !parts.settings.token_file.empty()}));

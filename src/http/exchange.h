@@ -103,7 +103,9 @@ enum class Fault {
 enum class Access {
   kClients,  ///< Clients with a token if the server has tokens, and pages of allowed sites.
   kProbes,   ///< Everybody but pages of other sites, also in HTTP/1.0 without a Host header.
-  kPages,    ///< Also pages of any site. The answer must be one word about the server at most.
+  /// Also pages of any site. The answer says one word about the server at most; the rest of it is
+  /// the same on every server.
+  kPages,
 };
 
 struct Route {

@@ -177,7 +177,10 @@ TEST_F(ShellsTest, AHandleIsOnlyForItsOwner) {
   for (const Owner& stranger : {Owner{"other", "a"}, Owner{"main", "b"}}) {
     EXPECT_EQ(shells_->Find(stranger, shell->id()).error().message(),
               "unknown shell_id: " + shell->id());
+    EXPECT_TRUE(shells_->List(stranger).empty());
   }
+  const auto later = Start({.command = "true"});
+  EXPECT_EQ(shells_->List({"main", "a"}), (std::vector{shell, later}));
 }
 
 TEST_F(ShellsTest, TheOldestEndedCommandsExpireAndTheMessageSaysSo) {

@@ -15,6 +15,7 @@
 #include "http/doors/mcp.h"
 #include "http/doors/run.h"
 #include "http/doors/runtime.h"
+#include "http/doors/workspaces.h"
 #include "http/exchange.h"
 #include "http/readiness.h"
 #include "jail/grade.h"
@@ -62,6 +63,7 @@ struct DoorParts {
   DoorLanguages languages;
   CommandFiles files;
   McpOptions mcp = {};
+  WorkspaceLister list_workspaces = {};
   jail::Grade isolation = jail::Grade::kNone;
   std::string version = {};
   /// Whether the server has tokens.

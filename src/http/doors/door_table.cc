@@ -4,17 +4,20 @@
 #include <utility>
 
 #include "http/doors/api.h"
+#include "http/doors/console.h"
 #include "http/doors/execute.h"
 #include "http/doors/mcp.h"
 #include "http/doors/ready.h"
 #include "http/doors/run.h"
 #include "http/doors/runtime.h"
+#include "http/doors/workspaces.h"
 
 namespace polybox::http {
 namespace {
 
 constexpr const DoorRow* kDoors[] = {
-    &kExecuteDoor, &kRunDoor, &kRuntimeDoor, &kMcpDoor, &kReadyDoor,
+    &kExecuteDoor,    &kRunDoor,     &kRuntimeDoor, &kMcpDoor,
+    &kWorkspacesDoor, &kConsoleDoor, &kReadyDoor,
     &kApiDoor,  // last, because it describes the doors above
 };
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "http/doors/accept.h"
+#include "http/doors/console.h"
 #include "http/doors/door_table.h"
 #include "http/doors/engine_commands.h"
 #include "http/doors/execute_result.h"
@@ -105,14 +107,18 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     door.name = "runtime";
     door.routes = {
         Answering("GET", "/", &RuntimeDoor::Alive),
+        Answering("HEAD", "/", &RuntimeDoor::Alive),
         Answering("POST", "/upload", &RuntimeDoor::Upload),
         Answering("GET", "/download/*", &RuntimeDoor::Download),
         Answering("GET", "/list/*", &RuntimeDoor::List),
         Answering("GET", "/exists/*", &RuntimeDoor::Exists),
     };
-    door.routes[0].access = Access::kPages;
-    door.routes[0].log_level = log::Level::kDebug;
-    door.routes[1].largest_body = options_.largest_upload;
+    for (Route& route : door.routes) {
+      if (route.path == "/upload") route.largest_body = options_.largest_upload;
+      if (route.path != "/") continue;
+      route.access = Access::kPages;
+      route.log_level = log::Level::kDebug;
+    }
     door.refuse = Refused;
     // Without these prefixes this door would answer the faults of all unknown paths.
     door.fault_prefixes = {"/download/", "/list/", "/exists/"};
@@ -139,8 +145,12 @@ class RuntimeDoor : public std::enable_shared_from_this<RuntimeDoor> {
     return std::string_view(request.path).substr(request.path.find('/', 1) + 1);
   }
 
-  Response Alive(const Request&) const {
-    return Json(200, R"({"status":"ok","message":"Sandbox Runtime is active."})");
+  Response Alive(const Request& request) const {
+    Response alive = PrefersPage(request)
+                         ? ConsolePage(request)
+                         : Json(200, R"({"status":"ok","message":"Sandbox Runtime is active."})");
+    alive.headers.emplace_back("Vary", "Accept");
+    return alive;
   }
 
   Response Upload(const Request& request) const {

@@ -66,7 +66,8 @@ struct DoorParts;
 struct DoorRow;
 extern const DoorRow kRuntimeDoor;
 
-/// Makes the door for GET /, /upload, /download, /list and /exists.
+/// Makes the door for GET /, /upload, /download, /list and /exists. For a browser GET / answers the
+/// console (console.h).
 Door MakeRuntimeDoor(RuntimeOptions options);
 /// Makes the handler for the execute door. `runner` must outlive the handler and all its exchanges.
 CommandHandler MakeCommandHandler(CommandRunner& runner, RuntimeOptions options);

@@ -61,6 +61,20 @@ TEST_F(RuntimeDoorTest, TheRootSaysThatItIsActive) {
   EXPECT_EQ(Fetch("/"), (Answer{200, R"({"status":"ok","message":"Sandbox Runtime is active."})"}));
 }
 
+TEST_F(RuntimeDoorTest, TheRootAnswersABrowserWithThePageAndSaysThatItDependsOnAccept) {
+  for (const char* method : {"GET", "HEAD"}) {
+    Request request = Get("/");
+    request.method = method;
+    const auto plain = Ask(request);
+    EXPECT_EQ(plain->response.content_type, "application/json");
+    EXPECT_EQ(plain->Header("Vary"), "Accept");
+    request.headers = {{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}};
+    const auto page = Ask(request);
+    EXPECT_EQ(page->response.content_type, "text/html; charset=utf-8");
+    EXPECT_EQ(page->Header("Vary"), "Accept");
+  }
+}
+
 TEST_F(RuntimeDoorTest, AFileGoesUpIsThereAndComesDown) {
   const std::string bytes("a\0\r\n--b", 7);
   EXPECT_EQ(Upload("d/e/f.bin", bytes),
@@ -170,7 +184,7 @@ TEST_F(RuntimeDoorTest, SizesAreBounded) {
   EXPECT_EQ(Fetch("/list/"),
             (Answer{413, R"({"message":"List files failed: more than 1 entries"})"}));
   options_.largest_upload = 77;
-  EXPECT_EQ(MakeRuntimeDoor(options_).routes[1].largest_body, 77U);
+  EXPECT_EQ(MakeRuntimeDoor(options_).routes[2].largest_body, 77U);
 }
 
 TEST_F(RuntimeDoorTest, UploadsThatMakeNoSenseAreRefused) {
