@@ -319,6 +319,17 @@ void ReadWarm(Reader& parent, Warm& out) {
   reader.Read("early_env", out.early_env, Need::kOptional, CheckNotEmpty);
 }
 
+/// Reads how scripts are made to write what a parser reads.
+void ReadRunners(Reader& reader, std::vector<ScriptRunner>& out) {
+  for (Reader& row : reader.SubList("runners")) {
+    ScriptRunner runner;
+    row.ReadSome("words", runner.words, Need::kRequired, CheckNotEmpty);
+    ReadCommand(row, "add", runner.add, Need::kRequired);
+    row.Read("parser", runner.parser, Need::kRequired, OneOf(ParserNames()));
+    out.push_back(std::move(runner));
+  }
+}
+
 /// Reads one verification command. Without `binaries`, the command's first word is the program that
 /// it needs.
 void ReadVerification(Reader& parent, std::string_view key, std::optional<Verification>& out) {
@@ -328,10 +339,15 @@ void ReadVerification(Reader& parent, std::string_view key, std::optional<Verifi
   reader.Read("script", verification.script, Need::kOptional, CheckNotEmpty);
   reader.Read("binaries", verification.binaries, Need::kOptional, CheckFileName);
   reader.Read("parser", verification.parser, Need::kRequired, OneOf(ParserNames()));
-  reader.Read("report", verification.report, Need::kOptional, CheckNotEmpty);
+  reader.Read("report", verification.report, Need::kOptional, CheckTemplate);
   reader.Read("ok", verification.ok);
   reader.Read("findings", verification.findings);
   reader.Read("nothing", verification.nothing);
+  ReadCommand(reader, "filter", verification.filter, Need::kOptional);
+  ReadCommand(reader, "select", verification.select, Need::kOptional);
+  ReadCommand(reader, "project", verification.project, Need::kOptional);
+  ReadCommand(reader, "apply", verification.apply, Need::kOptional);
+  ReadRunners(reader, verification.runners);
   if (!reader.present()) return;
   if (verification.binaries.empty() && !verification.command.empty()) {
     verification.binaries = {verification.command[0]};
@@ -349,6 +365,7 @@ void ReadVerify(Reader& parent, std::optional<Verify>& out) {
   Verify verify;
   reader.Read("order", verify.order, Need::kRequired, CheckPositive);
   reader.ReadSome("markers", verify.markers, Need::kRequired, CheckFileName);
+  reader.Read("weak_markers", verify.weak_markers, Need::kOptional, CheckFileName);
   reader.Read("path", verify.path, Need::kOptional, CheckRelative);
   ReadVerification(reader, "test", verify.test);
   ReadVerification(reader, "lint", verify.lint);
@@ -365,11 +382,13 @@ void ReadScripts(Reader& parent, std::optional<Scripts>& out) {
   Scripts scripts;
   reader.Read("manifest", scripts.manifest, Need::kRequired, CheckFileName);
   reader.Read("table", scripts.table, Need::kRequired, CheckNotEmpty);
+  reader.Read("manager", scripts.manager, Need::kOptional, CheckNotEmpty);
   for (Reader& row : reader.SubList("managers")) {
     PackageManager manager;
     row.Read("name", manager.name, Need::kRequired, CheckName);
     row.Read("locks", manager.locks, Need::kOptional, CheckFileName);
     ReadCommand(row, "run", manager.run, Need::kRequired);
+    ReadCommand(row, "pass", manager.pass, Need::kOptional);
     scripts.managers.push_back(std::move(manager));
   }
   if (!reader.present()) return;
