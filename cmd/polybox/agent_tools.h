@@ -18,6 +18,7 @@
 #include "shells/shells.h"
 #include "sys/temporary.h"
 #include "tools/context.h"
+#include "verify/verification.h"
 #include "workspace/workspace_set.h"
 
 namespace polybox::cmd {
@@ -58,12 +59,17 @@ struct AgentTools {
   machine::Machines machines{[this] { return home->Find(); }, machine_settings};
   // Its commands run in the machines.
   shells::Shells shells{{.find_directory = sys::TemporaryDirectory}};
+  std::unique_ptr<verify::Verification> verification;
   // Last: its destructor waits for calls, which use the members above.
   mcp::CallPool calls{mcp::CallLimits{}};
 
   /// Returns what each call gets. The transport sets the principal.
   tools::Context context() {
-    return {.principal = "", .workspaces = &workspaces, .machines = &machines, .shells = &shells};
+    return {.principal = "",
+            .workspaces = &workspaces,
+            .machines = &machines,
+            .shells = &shells,
+            .verification = verification.get()};
   }
 };
 

@@ -247,6 +247,11 @@ struct Verify {
   /// Files that count only if no language has a marker there, or if the caller names this language:
   /// projects in other languages have such files too.
   std::vector<std::string> weak_markers;
+  /// Extensions of more files that the tools of this language check: those of its other languages.
+  std::vector<std::string> extensions;
+  /// A file of the project and the word in it that comes before the name by which the project's
+  /// sources call its root; empty if they have no such name.
+  std::vector<std::string> module;
   /// Directories of the workspace that are searched for programs before PATH.
   std::vector<std::string> path;
   std::optional<Verification> test;
@@ -341,8 +346,8 @@ struct Language {
 /// Returns what polybox can do with programs of the language: run, compile, packages (on request),
 /// preinstalled (packages), fallback, warm, in this order.
 std::vector<std::string_view> Capabilities(const Language& language);
-/// Returns what the language file describes, but no command of polybox runs yet: test, lint,
-/// typecheck, format, coverage, lsp, ast, in this order.
+/// Returns what the language file says about projects: test, lint, typecheck, format, coverage, lsp,
+/// ast, in this order.
 std::vector<std::string_view> Described(const Language& language);
 
 }  // namespace polybox::languages

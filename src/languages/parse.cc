@@ -366,7 +366,12 @@ void ReadVerify(Reader& parent, std::optional<Verify>& out) {
   reader.Read("order", verify.order, Need::kRequired, CheckPositive);
   reader.ReadSome("markers", verify.markers, Need::kRequired, CheckFileName);
   reader.Read("weak_markers", verify.weak_markers, Need::kOptional, CheckFileName);
+  reader.Read("extensions", verify.extensions, Need::kOptional, CheckExtension);
   reader.Read("path", verify.path, Need::kOptional, CheckRelative);
+  reader.Read("module", verify.module, Need::kOptional, CheckNotEmpty);
+  if (!verify.module.empty() && verify.module.size() != 2) {
+    reader.Conflict("module", "expected a file and a word");
+  }
   ReadVerification(reader, "test", verify.test);
   ReadVerification(reader, "lint", verify.lint);
   ReadVerification(reader, "typecheck", verify.typecheck);
