@@ -25,7 +25,7 @@ enum class ExitMeaning {
   kOk,        ///< Nothing is wrong.
   kFindings,  ///< The tool ran and found something.
   kNothing,   ///< The tool ran, and there was nothing to do.
-  kFailed,    ///< The tool itself failed: every code that the file does not name.
+  kToolFailed,  ///< The tool itself failed: every code that the file does not name.
 };
 
 /// How strongly a file shows the language of a project.

@@ -179,11 +179,11 @@ std::string FileDetector::ModuleOf(const Project& project) const {
 
 ExitMeaning FileDetector::MeaningOf(Check check, int exit_code) const {
   const Verification* step = Find(check);
-  if (step == nullptr) return exit_code == 0 ? ExitMeaning::kOk : ExitMeaning::kFailed;
+  if (step == nullptr) return exit_code == 0 ? ExitMeaning::kOk : ExitMeaning::kToolFailed;
   if (Contains(step->ok, exit_code)) return ExitMeaning::kOk;
   if (Contains(step->findings, exit_code)) return ExitMeaning::kFindings;
   if (Contains(step->nothing, exit_code)) return ExitMeaning::kNothing;
-  return ExitMeaning::kFailed;
+  return ExitMeaning::kToolFailed;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string ExitedWith(const Evidence& evidence) {
 
 /// Judges a report that complains about something.
 Judgement Complained(const Evidence& evidence, Verdict verdict) {
-  if (evidence.meaning != ExitMeaning::kFailed) return {verdict};
+  if (evidence.meaning != ExitMeaning::kToolFailed) return {verdict};
   return {Verdict::kCrashed, ExitedWith(evidence) + "; what it found before is listed"};
 }
 
@@ -40,7 +40,7 @@ Judgement SaidNothing(const Evidence& evidence) {
               fmt::format("exit {} means that the tool found something, but its report shows "
                           "nothing",
                           evidence.outcome.exit_code)};
-    case ExitMeaning::kFailed:
+    case ExitMeaning::kToolFailed:
       break;
   }
   return {Verdict::kCrashed, ExitedWith(evidence)};

@@ -61,22 +61,22 @@ TEST(Verdicts, ARunIsGreenOnlyIfTheToolTheExitCodeAndTheReportAgree) {
       {"no readable report, by exit code", {Exit(5), kNothing, Unreadable{"x"}}, kNothingRan},
       {"an exit code that contradicts", {Exit(5), kNothing, Tests(2, 0)}, kUnreadable},
       {"exit 1 without a failure", {Exit(1), kFindings, Tests(2, 0)}, kUnreadable},
-      {"an exit code that nobody knows", {Exit(3), kFailed, Tests(2, 0)}, kCrashed},
-      {"a failure, and the tool failed", {Exit(3), kFailed, Tests(2, 1)}, kCrashed},
+      {"an exit code that nobody knows", {Exit(3), kToolFailed, Tests(2, 0)}, kCrashed},
+      {"a failure, and the tool failed", {Exit(3), kToolFailed, Tests(2, 1)}, kCrashed},
       {"no finding", {Exit(0), kOk, kNoFinding}, kPassed},
       {"a finding", {Exit(1), kFindings, kFinding}, kFailed},
       {"a finding behind exit 0", {Exit(0), kOk, kFinding}, kFailed},
       {"findings by code alone", {Exit(1), kFindings, kNoFinding}, kUnreadable},
-      {"the linter failed", {Exit(2), kFailed, kNoFinding}, kCrashed},
-      {"the linter failed late", {Exit(2), kFailed, kFinding}, kCrashed},
+      {"the linter failed", {Exit(2), kToolFailed, kNoFinding}, kCrashed},
+      {"the linter failed late", {Exit(2), kToolFailed, kFinding}, kCrashed},
       {"nothing to lint", {Exit(5), kNothing, kNoFinding}, kNothingRan},
       {"all formatted", {Exit(0), kOk, FormatReport{}}, kPassed},
       {"not formatted", {Exit(1), kFindings, FormatReport{{{"a", ""}}}}, kFailed},
       {"no coverage", {Exit(0), kOk, CoverageReport{}}, kNothingRan},
       {"unreadable", {Exit(0), kOk, Unreadable{"cut"}}, kUnreadable},
       {"unreadable after a failure", {Exit(1), kFindings, Unreadable{"cut"}}, kUnreadable},
-      {"a shell without the program", {Exit(127), kFailed, Unreadable{"x"}}, kToolMissing},
-      {"missing", {Exit(127), kFailed, Unreadable{"x"}, {"pytest"}}, kToolMissing},
+      {"a shell without the program", {Exit(127), kToolFailed, Unreadable{"x"}}, kToolMissing},
+      {"missing", {Exit(127), kToolFailed, Unreadable{"x"}, {"pytest"}}, kToolMissing},
       {"out of time", {Killed(End::kTimedOut, 9), kOk, Tests(2, 0)}, kTimedOut},
       {"out of time after failures", {Killed(End::kTimedOut, 9), kOk, Tests(2, 1)}, kTimedOut},
       {"killed", {Killed(End::kSignalled, 9), kOk, Tests(2, 0)}, kCrashed},
@@ -97,7 +97,7 @@ TEST(Verdicts, NoEvidenceButAnAgreeingOneIsGreen) {
                                        Tests(0, 0),      Unbuilt(),   kFinding,
                                        kNoFinding,       FormatReport{}, CoverageReport{}};
   for (const Report& report : reports) {
-    for (const ExitMeaning meaning : {kFindings, kNothing, kFailed}) {
+    for (const ExitMeaning meaning : {kFindings, kNothing, kToolFailed}) {
       EXPECT_NE(Judge({Exit(1), meaning, report}).verdict, kPassed);
     }
     for (const End end : {End::kSignalled, End::kTimedOut, End::kCpuLimit, End::kOutOfMemory,

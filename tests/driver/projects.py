@@ -18,6 +18,12 @@ def search_path():
     return f"{TOOLS}:{os.environ['PATH']}"
 
 
+def variables():
+    """What finds the tools and the toolchains of this machine."""
+    kept = {key: os.environ[key] for key in ("HOME", "PYENV_ROOT", "RUSTUP_HOME") if key in os.environ}
+    return kept | {"PATH": search_path()}
+
+
 def missing(programs):
     """The first of the programs that is not here; None if all are."""
     return next((each for each in programs if shutil.which(each, path=search_path()) is None), None)

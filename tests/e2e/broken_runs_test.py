@@ -72,7 +72,7 @@ def test_no_broken_run_is_green(box):
             if path.name.startswith(".store"):
                 path.chmod(0o777)
         projects.give_away(workspace)
-        env = box.env({"PATH": projects.search_path(), "POLYBOX_CACHE_DIR": str(cache)})
+        env = box.env(projects.variables() | {"POLYBOX_CACHE_DIR": str(cache)})
         command = [box.binary, "mcp", "--workspace", workspace, "--tools", "all", "--languages-dir", languages_with_shims(box)]
         with Server(command, env=env, cwd=box.path) as server:
             for check, (directory, store) in zip(document["check"], places):

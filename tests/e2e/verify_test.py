@@ -15,7 +15,7 @@ class Project:
 
     def __init__(self, box, directory, cache):
         self.box, self.directory = box, directory
-        self.env = box.env({"PATH": projects.search_path(), "POLYBOX_CACHE_DIR": str(cache)})
+        self.env = box.env(projects.variables() | {"POLYBOX_CACHE_DIR": str(cache)})
 
     def check(self, *args):
         return subprocess.run([str(self.box.binary), *map(str, args)], env=self.env, cwd=self.directory,

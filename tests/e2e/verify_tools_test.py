@@ -38,7 +38,7 @@ def need(*programs):
 
 @contextlib.contextmanager
 def agent(box, directory, cache, *flags):
-    env = box.env({"PATH": projects.search_path(), "POLYBOX_CACHE_DIR": str(cache)})
+    env = box.env(projects.variables() | {"POLYBOX_CACHE_DIR": str(cache)})
     command = [box.binary, "mcp", "--workspace", directory, "--tools", "all", *flags]
     with Server(command, env=env, cwd=box.path) as server:
         yield Agent(server)
