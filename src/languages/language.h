@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "languages/patterns.h"
 #include "limits/limits.h"
 
 namespace polybox::languages {
@@ -221,6 +222,8 @@ struct Verification {
   std::vector<int> ok = {0};
   std::vector<int> findings = {1};
   std::vector<int> nothing;
+  /// For the parser `regex`.
+  std::optional<Patterns> patterns = {};
 };
 
 /// How projects in the language are recognised and verified.
