@@ -107,9 +107,10 @@ check:
 
 bench: $(BINARY)
 	@tools/setup bench
-	$(call build,release,bench_jail)
+	$(call build,release,bench_jail bench_verify)
 	@tests/bench/command_line.py
 	@$(RELEASE)/tests/bench/bench_jail
+	@$(RELEASE)/tests/bench/bench_verify
 	@tests/bench/run.py --write
 	@tests/bench/load.py
 	@tests/bench/agents.py

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "languages/patterns.h"
 #include "limits/limits.h"
 
 namespace polybox::languages {
@@ -237,6 +238,8 @@ struct Verification {
   Argv project = {};
   Argv apply = {};
   std::vector<ScriptRunner> runners = {};
+  /// For the parser `regex`.
+  std::optional<Patterns> patterns = {};
 };
 
 /// How projects in the language are recognised and verified.

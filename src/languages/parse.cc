@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest.h"
+#include "languages/patterns.h"
 #include "languages/placeholders.h"
 #include "limits/table.h"
 #include "schema/reader.h"
@@ -348,6 +349,7 @@ void ReadVerification(Reader& parent, std::string_view key, std::optional<Verifi
   ReadCommand(reader, "project", verification.project, Need::kOptional);
   ReadCommand(reader, "apply", verification.apply, Need::kOptional);
   ReadRunners(reader, verification.runners);
+  ReadPatterns(reader, verification.parser, verification.patterns);
   if (!reader.present()) return;
   if (verification.binaries.empty() && !verification.command.empty()) {
     verification.binaries = {verification.command[0]};
@@ -465,18 +467,48 @@ void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) 
 
 const std::vector<std::string_view>& ParserNames() {
   static const std::vector<std::string_view> names = {
-      "cargo-json",       "cargo-test",    "clover-xml",
-      "coverage-py-json", "eslint-json",   "exit-status",
-      "gcovr-json",       "gnu",           "go-cover",
-      "go-test-json",     "go-vet-json",   "gofmt-diff",
-      "golangci-json",    "istanbul-json", "jacoco-xml",
-      "jest-json",        "junit-xml",     "lcov",
-      "luacheck",         "mypy-json",     "node-test-junit",
-      "perlcritic",       "phpstan-json",  "prettier-list",
-      "pytest-junit",     "rspec-json",    "rubocop-json",
-      "ruff-json",        "sarif",         "shellcheck-json",
-      "simplecov-json",   "tap",           "tsc",
+      "biome-json",
+      "cargo-json",
+      "cargo-test",
+      "checkstyle-xml",
+      "clover-xml",
+      "cobertura-xml",
+      "coverage-py-json",
+      "eslint-json",
+      "exit-status",
+      "file-line-col",
+      "gcovr-json",
+      "gnu",
+      "go-cover",
+      "go-test-json",
+      "go-vet-json",
+      "gofmt-diff",
+      "golangci-json",
+      "istanbul-json",
+      "jacoco-xml",
+      "jest-json",
+      "junit-xml",
+      "lcov",
+      "luacheck",
+      "mocha-json",
+      "mypy-json",
+      "nextest-json",
+      "node-test-junit",
+      "perlcritic",
+      "phpstan-json",
+      "prettier-list",
+      "pytest-junit",
+      "regex",
+      "rspec-json",
+      "rubocop-json",
+      "ruff-json",
+      "sarif",
+      "shellcheck-json",
+      "simplecov-json",
+      "tap",
+      "tsc",
       "unified-diff",
+      "unittest",
   };
   return names;
 }

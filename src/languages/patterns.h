@@ -3,8 +3,12 @@
 // matches a whole line.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "schema/reader.h"
 
 namespace polybox::languages {
 
@@ -12,17 +16,17 @@ namespace polybox::languages {
 /// the members.
 struct Patterns {
   /// A finding. Groups: file, line, column, end_line, end_column, severity, rule, message, fix.
-  std::vector<std::string> finding;
+  std::vector<std::string> finding = {};
   /// Tests. Groups: suite, name (required), file, line, message.
-  std::vector<std::string> failed;
-  std::vector<std::string> passed;
-  std::vector<std::string> skipped;
+  std::vector<std::string> failed = {};
+  std::vector<std::string> passed = {};
+  std::vector<std::string> skipped = {};
   /// The line that ends a complete output, such as a summary. Required for tests: without the line,
   /// the output was cut. Groups: passed, failed, skipped, findings; their numbers must agree with
   /// what was counted.
-  std::vector<std::string> complete;
+  std::vector<std::string> complete = {};
   /// Lines without meaning.
-  std::vector<std::string> ignore;
+  std::vector<std::string> ignore = {};
   /// Whether lines that match nothing are allowed. Otherwise one of them makes the output
   /// unreadable.
   bool unknown_lines = false;
@@ -30,5 +34,9 @@ struct Patterns {
   std::vector<std::string> warnings = {"warning", "warn", "W"};
   std::vector<std::string> notes = {"note", "info", "hint", "I"};
 };
+
+/// Reads the table `patterns` below a step of [verify]. The table must be there if `parser` is
+/// "regex", and only then.
+void ReadPatterns(schema::Reader& parent, std::string_view parser, std::optional<Patterns>& out);
 
 }  // namespace polybox::languages

@@ -26,16 +26,23 @@ struct ParserInput {
   std::optional<int> exit_code = {};
   /// The absolute path of the project, without a slash at its end; "" leaves paths as they are.
   std::string_view root = {};
+  /// The name by which the sources call the root: what follows `module` in a go.mod. Go's tools
+  /// name files and packages by it. "" if there is none.
+  std::string_view module = {};
   /// What the parser `regex` looks for; the other parsers do not use it.
   const languages::Patterns* patterns = nullptr;
 };
 
 /// How a parser tells that an output is complete.
 enum class Ends {
-  /// The format has an end: a document, or a last record. Every proper prefix is Unreadable.
+  /// The format has an end: a document, a summary, or a plan. Every proper prefix is Unreadable or
+  /// has failures.
   kMarked,
-  /// The format is a list of lines without an end. A prefix that ends within a line is Unreadable.
-  /// A list without any line contradicts an exit code other than 0, so it is Unreadable too.
+  /// A sequence of records that each have an end. A prefix that ends within a record is Unreadable;
+  /// one that ends between two records is a shorter report.
+  kRecords,
+  /// A list of lines. A prefix that ends within a line is Unreadable; any other is a shorter list.
+  /// An empty list is believed only together with exit code 0.
   kLines,
 };
 

@@ -45,14 +45,14 @@ constexpr std::array<std::pair<Severity, std::string_view>, 3> NamesOf(Severity 
 /// A complaint of a linter, compiler or type checker.
 struct Finding {
   /// "" for a finding about the whole project.
-  std::string file;
-  Range range;
+  std::string file = {};
+  Range range = {};
   Severity severity = Severity::kError;
   /// The tool's name for the kind of finding, such as "F401"; "" if it has none.
-  std::string rule;
-  std::string message;
+  std::string rule = {};
+  std::string message = {};
   /// What the tool proposes: a sentence or the new text; "" if it proposes nothing.
-  std::string fix;
+  std::string fix = {};
 
   static constexpr auto Members() {
     return std::tuple(
@@ -65,7 +65,7 @@ struct Finding {
 
 /// The findings of a linter or type checker. No findings means: the tool looked and found nothing.
 struct FindingReport {
-  std::vector<Finding> findings;
+  std::vector<Finding> findings = {};
   /// Findings beyond the limit of kept ones (kMostFindings): they are counted only.
   std::int64_t omitted = 0;
 
@@ -80,9 +80,9 @@ struct FindingReport {
 struct TestName {
   /// What contains the test, in the words of the runner's own selector: a Go import path, a Python
   /// file, a test binary of cargo, a class. "" if the runner has no such level.
-  std::string suite;
+  std::string suite = {};
   /// The test within the suite, in the words of the selector.
-  std::string name;
+  std::string name = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("suite", &TestName::suite),
@@ -95,20 +95,20 @@ struct TestName {
 struct TestFailure {
   /// Suite and name joined as the runner's users write them: "tests/test_a.py::test_x". Unique in a
   /// report. Only for display and comparison: code that reruns a test uses `test`.
-  std::string id;
-  TestName test;
+  std::string id = {};
+  TestName test = {};
   /// False for a failed assertion; true if the test could not run to its end: an exception, a
   /// panic, a crash, a set-up that failed.
   bool errored = false;
   /// Where the test failed, or where it is defined if the tool tells only that.
-  std::string file;
+  std::string file = {};
   std::int64_t line = 0;
-  std::string message;
+  std::string message = {};
   /// The two values of a failed comparison as the tool wrote them; both "" if it wrote none.
-  std::string expected;
-  std::string actual;
+  std::string expected = {};
+  std::string actual = {};
   /// What the test wrote, and the tool's stack trace.
-  std::string output;
+  std::string output = {};
 
   static constexpr auto Members() {
     return std::tuple(
@@ -132,11 +132,11 @@ struct TestReport {
   std::int64_t errored = 0;
   std::int64_t skipped = 0;
   /// One for each of `failed` and `errored`, up to kMostFailures.
-  std::vector<TestFailure> failures;
+  std::vector<TestFailure> failures = {};
   /// The ids of passed tests, up to kMostPassedIds, where the tool names them. For comparisons.
-  std::vector<std::string> passed_ids;
+  std::vector<std::string> passed_ids = {};
   /// Why the tests, or some of them, could not be built. Not empty: the build failed.
-  std::vector<Finding> build_errors;
+  std::vector<Finding> build_errors = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("passed", &TestReport::passed),
@@ -152,9 +152,9 @@ struct TestReport {
 
 /// A file that is not formatted as the formatter wants.
 struct UnformattedFile {
-  std::string file;
+  std::string file = {};
   /// A unified diff from the present text to the wanted one; "" if the tool only names files.
-  std::string diff;
+  std::string diff = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("file", &UnformattedFile::file),
@@ -165,7 +165,7 @@ struct UnformattedFile {
 
 /// The answer of a formatter that only checks. No files means: all are formatted.
 struct FormatReport {
-  std::vector<UnformattedFile> files;
+  std::vector<UnformattedFile> files = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("files", &FormatReport::files));
@@ -186,9 +186,9 @@ struct LineHits {
 };
 
 struct CoveredFile {
-  std::string file;
+  std::string file = {};
   /// The lines with code, in ascending order. A line with 0 hits was not covered.
-  std::vector<LineHits> lines;
+  std::vector<LineHits> lines = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("file", &CoveredFile::file),
@@ -199,7 +199,7 @@ struct CoveredFile {
 
 /// Which lines ran. The report never says anything about tests, so it is never green by itself.
 struct CoverageReport {
-  std::vector<CoveredFile> files;
+  std::vector<CoveredFile> files = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("files", &CoverageReport::files));
@@ -211,7 +211,7 @@ struct CoverageReport {
 /// Never the same as a report without findings.
 struct Unreadable {
   /// A sentence without its full stop; never "".
-  std::string reason;
+  std::string reason = {};
 
   static constexpr auto Members() {
     return std::tuple(json::Required("reason", &Unreadable::reason));
