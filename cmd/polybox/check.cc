@@ -2,12 +2,12 @@
 // same code as the tools of agents.
 #include <csignal>
 #include <filesystem>
+#include <poll.h>
 #include <stop_token>
 #include <thread>
+#include <unistd.h>
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include "agent_tools.h"
 #include "command.h"
@@ -127,9 +127,9 @@ Result<std::vector<CheckResult>> RunChecks(const Context& context, const Wishes&
 /// Prints the results in the form that the user wants.
 void Print(const std::vector<CheckResult>& results, const Wishes& wishes, const Terminal& out) {
   if (*wishes.as_json) {
-    out.PrintLine(json::Write(json::Object{
-        {"verdict", verify::VerdictName(verify::VerdictOf(results))},
-        {"results", json::Encode(results)}}));
+    out.PrintLine(
+        json::Write(json::Object{{"verdict", verify::VerdictName(verify::VerdictOf(results))},
+                                 {"results", json::Encode(results)}}));
   } else if (*wishes.as_junit) {
     out.Print(verify::JunitOf(results));
   } else if (*wishes.as_sarif) {

@@ -349,8 +349,8 @@ struct Language {
 /// Returns what polybox can do with programs of the language: run, compile, packages (on request),
 /// preinstalled (packages), fallback, warm, in this order.
 std::vector<std::string_view> Capabilities(const Language& language);
-/// Returns what the language file says about projects: test, lint, typecheck, format, coverage, lsp,
-/// ast, in this order.
+/// Returns what the language file says about projects: test, lint, typecheck, format, coverage,
+/// lsp, ast, in this order.
 std::vector<std::string_view> Described(const Language& language);
 
 }  // namespace polybox::languages

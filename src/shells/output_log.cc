@@ -117,7 +117,8 @@ Result<MappedOutput> OutputLog::Map() const {
   }
   if (end_ == head_.size()) return MappedOutput::Of(head_);
   // Only the end is in memory: it is the whole rest.
-  if (file_failed_) return MappedOutput::Of(head_ + tail_.substr(tail_.size() - (end_ - head_.size())));
+  if (file_failed_)
+    return MappedOutput::Of(head_ + tail_.substr(tail_.size() - (end_ - head_.size())));
   return MappedOutput::Make(head_, file_.get(), stored_);
 }
 

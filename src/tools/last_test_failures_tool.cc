@@ -69,8 +69,8 @@ std::string FailureLines(std::size_t number, const verify::TestFailure& failure)
 std::string WithoutFailures(const LastRun& run) {
   const std::string when = fmt::format("{}, {}", run.language, Age(run.time));
   if (run.verdict == Verdict::kPassed && run.tests) {
-    return fmt::format("last run_tests had no failures ({} tests passed, {})\n",
-                       run.tests->passed, when);
+    return fmt::format("last run_tests had no failures ({} tests passed, {})\n", run.tests->passed,
+                       when);
   }
   if (run.verdict == Verdict::kBuildFailed) {
     std::string text = fmt::format("last run_tests could not build the tests ({}):\n", when);
@@ -79,8 +79,7 @@ std::string WithoutFailures(const LastRun& run) {
     }
     return text;
   }
-  return fmt::format("last run_tests has no results: {}{} ({})\n",
-                     verify::VerdictName(run.verdict),
+  return fmt::format("last run_tests has no results: {}{} ({})\n", verify::VerdictName(run.verdict),
                      run.reason.empty() ? "" : ", " + run.reason, when);
 }
 

@@ -33,8 +33,8 @@ std::string NothingToRerun(const std::optional<LastRun>& last) {
   if (last->verdict == verify::Verdict::kPassed) {
     return fmt::format("last run_tests had no failures — nothing to rerun ({})", last->language);
   }
-  return fmt::format("last run_tests named no failed test ({}, {}): call run_tests",
-                     last->language, verify::VerdictName(last->verdict));
+  return fmt::format("last run_tests named no failed test ({}, {}): call run_tests", last->language,
+                     verify::VerdictName(last->verdict));
 }
 
 /// Fails if the runner found none of the tests. `result` is that of the rerun.

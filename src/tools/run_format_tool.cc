@@ -12,12 +12,11 @@ struct RunFormatArguments : ProjectArguments {
   bool apply = false;
 
   static constexpr auto Members() {
-    return std::tuple_cat(
-        ProjectArguments::Members(),
-        std::tuple(json::Optional("file_path", &RunFormatArguments::file_path,
-                                  "Only this file, by its own language"),
-                   json::Optional("apply", &RunFormatArguments::apply,
-                                  "Change the files, not only tell")));
+    return std::tuple_cat(ProjectArguments::Members(),
+                          std::tuple(json::Optional("file_path", &RunFormatArguments::file_path,
+                                                    "Only this file, by its own language"),
+                                     json::Optional("apply", &RunFormatArguments::apply,
+                                                    "Change the files, not only tell")));
   }
 };
 
@@ -25,8 +24,7 @@ struct RunFormatArguments : ProjectArguments {
 Result<std::string> LanguageOf(const VerifyCall& call, const RunFormatArguments& arguments,
                                const std::string& file) {
   if (arguments.language) return *arguments.language;
-  POLYBOX_ASSIGN_OR_RETURN(const verify::Detectors* detectors,
-                           call.verification().FindDetectors());
+  POLYBOX_ASSIGN_OR_RETURN(const verify::Detectors* detectors, call.verification().FindDetectors());
   const verify::Detector* detector = detectors->FindByFile(file);
   if (detector != nullptr) return std::string(detector->Language());
   return Error(ErrorKind::kInvalid,

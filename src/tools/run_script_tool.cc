@@ -92,8 +92,8 @@ Result<ScriptResult> RunScript(const Context& context, const RunScriptArguments&
                          .timed_out = run.outcome.end == jail::End::kTimedOut};
   bool is_complete = true;
   constexpr std::size_t kCharactersPerToken = 4;
-  result.output = BodyOf(
-      run, static_cast<std::size_t>(context.budget_tokens) * kCharactersPerToken, is_complete);
+  result.output = BodyOf(run, static_cast<std::size_t>(context.budget_tokens) * kCharactersPerToken,
+                         is_complete);
   result.text = result.output;
   if (is_complete) {
     ground.shells.Forget(run.shell);

@@ -34,8 +34,7 @@ void AddTests(TestReport report, CheckResult& result) {
 }
 
 void AddFindings(FindingReport report, CheckResult& result) {
-  result.findings_count =
-      static_cast<std::int64_t>(report.findings.size()) + report.omitted;
+  result.findings_count = static_cast<std::int64_t>(report.findings.size()) + report.omitted;
   result.left_out += report.omitted;
   result.findings = std::move(report.findings);
 }
@@ -76,8 +75,8 @@ void Shorten(CheckResult& result, const ShownLimits& limits) {
   ShortenList(result.unformatted, limits.entries, result.left_out);
   ShortenList(result.coverage, limits.entries, result.left_out);
   for (TestFailure& failure : result.failures) {
-    for (std::string* text : {&failure.message, &failure.expected, &failure.actual,
-                              &failure.output}) {
+    for (std::string* text :
+         {&failure.message, &failure.expected, &failure.actual, &failure.output}) {
       ShortenText(*text, limits.characters);
     }
   }

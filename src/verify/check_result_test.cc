@@ -111,12 +111,11 @@ TEST(ReportFiles, JunitHasTheFailuresAndIsWellFormed) {
 }
 
 TEST(ReportFiles, ARunWithoutAVerdictIsNeverGreenInJunitAndSarif) {
-  for (const Verdict verdict : {Verdict::kCrashed, Verdict::kTimedOut, Verdict::kUnreadable,
-                                Verdict::kNothingRan, Verdict::kToolMissing,
-                                Verdict::kBuildFailed}) {
+  for (const Verdict verdict :
+       {Verdict::kCrashed, Verdict::kTimedOut, Verdict::kUnreadable, Verdict::kNothingRan,
+        Verdict::kToolMissing, Verdict::kBuildFailed}) {
     CheckResult result = {.language = "go", .check = "test", .verdict = verdict};
-    EXPECT_NE(JunitOf({result}).find("tests=\"1\" failures=\"0\" errors=\"1\""),
-              std::string::npos)
+    EXPECT_NE(JunitOf({result}).find("tests=\"1\" failures=\"0\" errors=\"1\""), std::string::npos)
         << VerdictName(verdict);
     EXPECT_NE(SarifOf({result}).find("\"executionSuccessful\":false"), std::string::npos)
         << VerdictName(verdict);

@@ -36,8 +36,8 @@ std::string FindingLine(const Finding& finding) {
 }
 
 std::string FailureText(std::size_t number, const TestFailure& failure) {
-  std::string text = fmt::format("\n{}. {}{}\n", number, failure.id,
-                                 failure.errored ? " (error)" : "");
+  std::string text =
+      fmt::format("\n{}. {}{}\n", number, failure.id, failure.errored ? " (error)" : "");
   if (!failure.file.empty()) {
     text += "   " + failure.file;
     text += failure.line > 0 ? fmt::format(":{}\n", failure.line) : "\n";
@@ -108,8 +108,8 @@ std::string TextOf(const CheckResult& result) {
   if (!result.log.empty()) text += "--- end of the output ---\n" + result.log;
   if (!text.ends_with('\n')) text += '\n';
   if (result.shell_id) {
-    text += fmt::format("(output_query with shell_id {} reads the whole output)\n",
-                        *result.shell_id);
+    text +=
+        fmt::format("(output_query with shell_id {} reads the whole output)\n", *result.shell_id);
   }
   if (result.verdict == Verdict::kTimedOut) {
     text += fmt::format("timed out after {:g}s\n", result.timeout);

@@ -95,10 +95,10 @@ std::string ReportText(const Plan& plan, std::string_view run) {
     const std::string file = "./" + plan.report;
     return fmt::format("[ -f {0} ] && exec cat -- {0}\n", Quoted(file));
   }
-  return ReportPathText(run) +
-         fmt::format("[ -f \"${0}\" ] && cat -- \"${0}\"\nstatus=$?\n"
-                     "rm -rf -- \"${{{0}%/*}}\"\nexit \"$status\"\n",
-                     kReportVariable);
+  return ReportPathText(run) + fmt::format(
+                                   "[ -f \"${0}\" ] && cat -- \"${0}\"\nstatus=$?\n"
+                                   "rm -rf -- \"${{{0}%/*}}\"\nexit \"$status\"\n",
+                                   kReportVariable);
 }
 
 std::string ShownCommand(const languages::Argv& argv) {

@@ -39,8 +39,7 @@ TEST(CommandText, AReportIsInADirectoryOfItsOwnOutsideTheProject) {
 TEST(CommandText, PeopleSeeTheCommandAsTheyWouldTypeIt) {
   EXPECT_EQ(ShownCommand({"pytest", "--junit-xml={report}", "-k", "a or b"}),
             "pytest --junit-xml=$POLYBOX_REPORT -k 'a or b'");
-  EXPECT_EQ(ShownCommand({"sh", "-c", "first line\nsecond line\n"}),
-            "sh -c 'first line ...'");
+  EXPECT_EQ(ShownCommand({"sh", "-c", "first line\nsecond line\n"}), "sh -c 'first line ...'");
 }
 
 }  // namespace

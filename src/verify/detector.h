@@ -22,9 +22,9 @@ std::string_view CheckName(Check check);
 
 /// What the author of a language file says that an exit code of a tool means.
 enum class ExitMeaning {
-  kOk,        ///< Nothing is wrong.
-  kFindings,  ///< The tool ran and found something.
-  kNothing,   ///< The tool ran, and there was nothing to do.
+  kOk,          ///< Nothing is wrong.
+  kFindings,    ///< The tool ran and found something.
+  kNothing,     ///< The tool ran, and there was nothing to do.
   kToolFailed,  ///< The tool itself failed: every code that the file does not name.
 };
 

@@ -59,9 +59,8 @@ Chosen Detectors::DetectAll(const Project& project) const {
 const Detector* Detectors::FindNamed(const Project& project, std::string_view language) const {
   const languages::Language* known = registry_.Find(language);
   const std::string_view id = known == nullptr ? language : std::string_view(known->id);
-  const auto found = std::ranges::find(detectors_, id, [](const auto& each) {
-    return each->Language();
-  });
+  const auto found =
+      std::ranges::find(detectors_, id, [](const auto& each) { return each->Language(); });
   if (found == detectors_.end()) return nullptr;
   const Detector& detector = **found;
   const bool recognises = detector.Recognises(project, Strength::kMarker) ||

@@ -48,8 +48,7 @@ TEST_F(DetectorsTest, AProjectOfNoShippedLanguageIsAnErrorThatNamesItsMarkers) {
   Put("README.md");
   const std::string text = Choose("");
   EXPECT_TRUE(text.starts_with(message("build.zig, x.cabal"))) << text;
-  EXPECT_TRUE(text.ends_with(
-      " detectors. Open an issue or fork the image to add a new detector."))
+  EXPECT_TRUE(text.ends_with(" detectors. Open an issue or fork the image to add a new detector."))
       << text;
   EXPECT_EQ(Choose("go"), text);
   EXPECT_EQ(Choose("all"), text);

@@ -78,9 +78,7 @@ class FileDetector final : public Detector {
 
 const Verification* FileDetector::Find(Check check) const {
   const languages::Verify& verify = *language_.verify;
-  const auto step = [](const std::optional<Verification>& each) {
-    return each ? &*each : nullptr;
-  };
+  const auto step = [](const std::optional<Verification>& each) { return each ? &*each : nullptr; };
   switch (check) {
     case Check::kTest:
       return step(verify.test);
@@ -112,8 +110,7 @@ Result<Argv> FileDetector::TestWords(const Verification& step, const PlanOptions
   return languages::Expand(step.filter, {{"filter", options.filter}});
 }
 
-Result<Argv> FileDetector::FormatWords(const Verification& step,
-                                       const PlanOptions& options) const {
+Result<Argv> FileDetector::FormatWords(const Verification& step, const PlanOptions& options) const {
   const bool whole = options.file.empty();
   if (whole && step.project.empty()) return NotSupported("formatting a whole project");
   if (options.apply && step.apply.empty()) return NotSupported("applying a format");

@@ -9,9 +9,8 @@ namespace {
 
 /// Returns the built-in markers. They are read once; a test shows that they can be read.
 const Result<std::vector<workspace::Glob>>& Builtin() {
-  static const Result<std::vector<workspace::Glob>> markers =
-      ParseForeignMarkers(ForeignMarkerFiles().front().content,
-                          std::string(ForeignMarkerFiles().front().name));
+  static const Result<std::vector<workspace::Glob>> markers = ParseForeignMarkers(
+      ForeignMarkerFiles().front().content, std::string(ForeignMarkerFiles().front().name));
   return markers;
 }
 

@@ -79,8 +79,8 @@ std::optional<LastRun> Memory::Recall(const Project& project, std::string_view l
 
 std::vector<std::string> NotRun(const std::vector<TestFailure>& asked, const CheckResult& result) {
   std::vector<std::string> not_run;
-  const bool names_passed = !result.tests || result.tests->passed == 0 ||
-                            !result.passed_ids.empty();
+  const bool names_passed =
+      !result.tests || result.tests->passed == 0 || !result.passed_ids.empty();
   if (!names_passed) return not_run;
   for (const TestFailure& failure : asked) {
     const bool passed = std::ranges::find(result.passed_ids, failure.id) != result.passed_ids.end();

@@ -30,13 +30,11 @@ struct LastRun {
   std::vector<Finding> build_errors = {};
 
   static constexpr auto Members() {
-    return std::tuple(json::Required("language", &LastRun::language),
-                      json::Required("time", &LastRun::time),
-                      json::Required("verdict", &LastRun::verdict),
-                      json::Required("reason", &LastRun::reason),
-                      json::Optional("tests", &LastRun::tests),
-                      json::Required("failures", &LastRun::failures),
-                      json::Required("build_errors", &LastRun::build_errors));
+    return std::tuple(
+        json::Required("language", &LastRun::language), json::Required("time", &LastRun::time),
+        json::Required("verdict", &LastRun::verdict), json::Required("reason", &LastRun::reason),
+        json::Optional("tests", &LastRun::tests), json::Required("failures", &LastRun::failures),
+        json::Required("build_errors", &LastRun::build_errors));
   }
 };
 

@@ -51,8 +51,7 @@ Result<std::vector<std::string>> PlainFilesIn(int directory) {
 Result<Project> Project::Open(const workspace::Workspace& workspace, std::string_view path) {
   POLYBOX_ASSIGN_OR_RETURN(const workspace::ActAsOwner acting,
                            workspace::ActAsOwner::Begin(workspace.owner()));
-  Result<workspace::Place> place =
-      workspace::Resolve(workspace.root(), path.empty() ? "." : path);
+  Result<workspace::Place> place = workspace::Resolve(workspace.root(), path.empty() ? "." : path);
   if (!place.ok()) return std::move(place).error().In("path");
   Project project;
   project.owner_ = workspace.owner();

@@ -48,8 +48,8 @@ bool TellsAboutCode(const CheckResult& result) {
 
 std::string FailureCase(const TestFailure& failure) {
   const std::string_view element = failure.errored ? "error" : "failure";
-  std::string attributes = fmt::format("classname=\"{}\" name=\"{}\"",
-                                       Escaped(failure.test.suite), Escaped(failure.test.name));
+  std::string attributes = fmt::format("classname=\"{}\" name=\"{}\"", Escaped(failure.test.suite),
+                                       Escaped(failure.test.name));
   if (!failure.file.empty()) attributes += fmt::format(" file=\"{}\"", Escaped(failure.file));
   if (failure.line > 0) attributes += fmt::format(" line=\"{}\"", failure.line);
   return fmt::format("    <testcase {}>\n      <{} message=\"{}\">{}</{}>\n    </testcase>\n",
@@ -87,8 +87,9 @@ std::string SuiteOf(const CheckResult& result) {
 }
 
 std::string_view LevelOf(Severity severity) {
-  return severity == Severity::kNote ? "note" : severity == Severity::kWarning ? "warning"
-                                                                              : "error";
+  return severity == Severity::kNote      ? "note"
+         : severity == Severity::kWarning ? "warning"
+                                          : "error";
 }
 
 json::Object RegionOf(const Range& range) {
@@ -104,8 +105,7 @@ json::Object SarifResult(const Finding& finding) {
                          {"message", json::Object{{"text", json::Text(finding.message)}}}};
   if (!finding.rule.empty()) result["ruleId"] = json::Text(finding.rule);
   if (finding.file.empty()) return result;
-  json::Object place = {
-      {"artifactLocation", json::Object{{"uri", json::Text(finding.file)}}}};
+  json::Object place = {{"artifactLocation", json::Object{{"uri", json::Text(finding.file)}}}};
   if (finding.range.line > 0) place["region"] = RegionOf(finding.range);
   result["locations"] = json::Array{json::Object{{"physicalLocation", std::move(place)}}};
   return result;

@@ -69,22 +69,20 @@ Result<jail::Outcome> Runner::Await(shells::Shell& shell) const {
     report += kProgressPause;
     std::uint64_t lines = 0;
     for (const shells::Stream& stream : shell.streams()) lines += stream.log->extent().line_feeds;
-    ground_.progress(
-        {.seconds = std::chrono::duration<double>(steady_clock::now() - begin).count(),
-         .lines = static_cast<std::int64_t>(lines)});
+    ground_.progress({.seconds = std::chrono::duration<double>(steady_clock::now() - begin).count(),
+                      .lines = static_cast<std::int64_t>(lines)});
   }
 }
 
 Result<Ended> Runner::Run(const std::string& text, Duration timeout) const {
-  POLYBOX_ASSIGN_OR_RETURN(
-      std::shared_ptr<shells::Shell> shell,
-      ground_.shells.Start(ground_.machine,
-                           {.owner = ground_.owner,
-                            .command = text,
-                            .directory = project_.directory(),
-                            .timeout = timeout,
-                            .streams = shells::Streams::kSeparate},
-                           shells::Place::kForeground));
+  POLYBOX_ASSIGN_OR_RETURN(std::shared_ptr<shells::Shell> shell,
+                           ground_.shells.Start(ground_.machine,
+                                                {.owner = ground_.owner,
+                                                 .command = text,
+                                                 .directory = project_.directory(),
+                                                 .timeout = timeout,
+                                                 .streams = shells::Streams::kSeparate},
+                                                shells::Place::kForeground));
   Result<jail::Outcome> outcome = Await(*shell);
   if (!outcome.ok()) {
     ground_.shells.Forget(shell);
@@ -103,8 +101,7 @@ Result<std::optional<shells::MappedOutput>> Runner::Ask(const std::string& text)
   POLYBOX_ASSIGN_OR_RETURN(const Ended ended, Run(text, kShortCommand));
   ground_.shells.Forget(ended.shell);
   if (shells::ExitCodeOf(ended.outcome) != 0) return std::optional<shells::MappedOutput>();
-  POLYBOX_ASSIGN_OR_RETURN(shells::MappedOutput output,
-                           ended.shell->FindStream("stdout")->Map());
+  POLYBOX_ASSIGN_OR_RETURN(shells::MappedOutput output, ended.shell->FindStream("stdout")->Map());
   return std::optional(std::move(output));
 }
 
@@ -212,13 +209,12 @@ Result<CommandRun> RunPlain(const Ground& ground, const Project& project, const 
   return run;
 }
 
-Result<CheckResult> RunCheck(const Ground& ground, const Detector& detector,
-                             const Project& project, const Plan& plan, const RunOptions& options) {
+Result<CheckResult> RunCheck(const Ground& ground, const Detector& detector, const Project& project,
+                             const Plan& plan, const RunOptions& options) {
   const auto begin = steady_clock::now();
   const Runner runner(ground, project);
   const std::string name = NewRunName();
-  POLYBOX_ASSIGN_OR_RETURN(const Ended ended,
-                           runner.Run(CommandText(plan, name), options.timeout));
+  POLYBOX_ASSIGN_OR_RETURN(const Ended ended, runner.Run(CommandText(plan, name), options.timeout));
   CheckResult result = ResultFor(plan, project, options);
   result.seconds = std::chrono::duration<double>(steady_clock::now() - begin).count();
   result.exit_code = shells::ExitCodeOf(ended.outcome);

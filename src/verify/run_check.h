@@ -58,7 +58,7 @@ Result<CommandRun> RunPlain(const Ground& ground, const Project& project, const 
 
 /// Runs a plan that `detector` has made for the project. An error means that the command could not
 /// be started or that the caller gave up; all else is in the result.
-Result<CheckResult> RunCheck(const Ground& ground, const Detector& detector,
-                             const Project& project, const Plan& plan, const RunOptions& options);
+Result<CheckResult> RunCheck(const Ground& ground, const Detector& detector, const Project& project,
+                             const Plan& plan, const RunOptions& options);
 
 }  // namespace polybox::verify

@@ -45,9 +45,8 @@ const ScriptRunner* RunnerOf(const std::vector<ScriptRunner>& runners, const std
 const languages::PackageManager& ManagerOf(const languages::Scripts& scripts,
                                            const Project& project, const json::Value& manifest) {
   const json::Object* root = manifest.if_object();
-  const json::Value* named = root == nullptr || scripts.manager.empty()
-                                 ? nullptr
-                                 : root->if_contains(scripts.manager);
+  const json::Value* named =
+      root == nullptr || scripts.manager.empty() ? nullptr : root->if_contains(scripts.manager);
   if (named != nullptr && named->is_string()) {
     const std::string_view text = named->get_string();
     const std::string_view name = text.substr(0, text.find('@'));

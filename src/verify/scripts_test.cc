@@ -25,7 +25,8 @@ TEST_F(ScriptsTest, ThePackageManagerFollowsFromTheManifestThenFromTheLockFile) 
 }
 
 TEST_F(ScriptsTest, WithoutAScriptTheCommandOfTheLanguageFileRuns) {
-  for (const char* manifest : {"{}", "", "[]", R"({"scripts": []})", R"({"scripts": {"test": 1}})"}) {
+  for (const char* manifest :
+       {"{}", "", "[]", R"({"scripts": []})", R"({"scripts": {"test": 1}})"}) {
     Put("package.json", manifest);
     EXPECT_EQ(PlanOf("", Check::kLint).argv, (Argv{"eslint", ".", "--format=json"})) << manifest;
   }
@@ -34,8 +35,8 @@ TEST_F(ScriptsTest, WithoutAScriptTheCommandOfTheLanguageFileRuns) {
 TEST_F(ScriptsTest, AScriptOfAKnownRunnerIsAskedForAReportThatAParserReads) {
   Put("package.json", R"({"scripts": {"lint": "eslint src --max-warnings 0"}})");
   const Plan plan = PlanOf("", Check::kLint);
-  EXPECT_EQ(plan.argv, (Argv{"npm", "run", "lint", "--", "--format=json",
-                             "--output-file={report}"}));
+  EXPECT_EQ(plan.argv,
+            (Argv{"npm", "run", "lint", "--", "--format=json", "--output-file={report}"}));
   EXPECT_EQ(plan.report, "{report}");
   EXPECT_EQ(plan.script, "lint");
 }

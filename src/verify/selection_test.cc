@@ -16,8 +16,8 @@ TEST(Selection, APatternMatchesTheNamesAndNothingElse) {
 }
 
 TEST(Selection, AWordOfItsOwnBecomesOneWordForEachDifferentValue) {
-  const std::vector<TestName> tests = {{"pkg/a", "TestX/one"}, {"pkg/a", "TestX/two"},
-                                       {"pkg/b", "TestY"}};
+  const std::vector<TestName> tests = {
+      {"pkg/a", "TestX/one"}, {"pkg/a", "TestX/two"}, {"pkg/b", "TestY"}};
   const std::vector<std::string> ids = {"1", "2", "3"};
   EXPECT_EQ(ExpandSelection({"run", "{top_pattern}", "{suites}"}, tests, ids),
             (Argv{"run", "^(TestX|TestY)$", "pkg/a", "pkg/b"}));

@@ -93,9 +93,9 @@ TEST(Verdicts, ARunIsGreenOnlyIfTheToolTheExitCodeAndTheReportAgree) {
 }
 
 TEST(Verdicts, NoEvidenceButAnAgreeingOneIsGreen) {
-  const std::vector<Report> reports = {Unreadable{"x"},  Tests(2, 0), Tests(2, 1),
-                                       Tests(0, 0),      Unbuilt(),   kFinding,
-                                       kNoFinding,       FormatReport{}, CoverageReport{}};
+  const std::vector<Report> reports = {Unreadable{"x"}, Tests(2, 0),    Tests(2, 1),
+                                       Tests(0, 0),     Unbuilt(),      kFinding,
+                                       kNoFinding,      FormatReport{}, CoverageReport{}};
   for (const Report& report : reports) {
     for (const ExitMeaning meaning : {kFindings, kNothing, kToolFailed}) {
       EXPECT_NE(Judge({Exit(1), meaning, report}).verdict, kPassed);

@@ -54,8 +54,7 @@ class ProjectFixture : public ::testing::Test {
   }
 
   static languages::Registry Builtin() {
-    Result<languages::Registry> registry =
-        languages::Registry::Load(languages::BuiltinFiles(), {});
+    Result<languages::Registry> registry = languages::Registry::Load(languages::BuiltinFiles(), {});
     EXPECT_TRUE(registry.ok()) << registry.error().message();
     return std::move(registry).value();
   }
