@@ -56,7 +56,7 @@ serve:
 preinstall = $(1) preinstall || $(1) preinstall --unjailed
 
 test:
-	@tools/setup build test all-languages python-tools node-tools
+	@tools/setup build test all-languages python-tools node-tools verify-tools
 	$(release_tests)
 	$(call build,release,all bench_jail)
 	$(link_binary)
@@ -67,7 +67,7 @@ test:
 # docs/deep-tests.md. A need of tools/packages.tsv that has the name of a suite is installed for it.
 DEEP ?= attacks-deep release-reuse-off attacks-reuse-off e2e-reuse-off reuse cgroup2 containers browser
 test-deep:
-	@tools/setup build test all-languages python-tools node-tools $(sort $(filter $(DEEP),$(shell cut -f1 tools/packages.tsv)))
+	@tools/setup build test all-languages python-tools node-tools verify-tools $(sort $(filter $(DEEP),$(shell cut -f1 tools/packages.tsv)))
 	$(release_tests)
 	$(call build,release,all bench_jail)
 	$(link_binary)
@@ -107,9 +107,10 @@ check:
 
 bench: $(BINARY)
 	@tools/setup bench
-	$(call build,release,bench_jail)
+	$(call build,release,bench_jail bench_verify)
 	@tests/bench/command_line.py
 	@$(RELEASE)/tests/bench/bench_jail
+	@$(RELEASE)/tests/bench/bench_verify
 	@tests/bench/run.py --write
 	@tests/bench/load.py
 	@tests/bench/agents.py

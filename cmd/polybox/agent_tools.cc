@@ -146,7 +146,9 @@ Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& setti
                      .dispatcher = mcp::Dispatcher(std::move(offer), log),
                      .home = std::move(home),
                      .network = std::move(network),
-                     .machine_settings = std::move(machines)});
+                     .machine_settings = std::move(machines),
+                     .verification = std::make_unique<verify::Verification>(
+                         [&settings] { return LoadRegistry(settings); }, settings.cache_dir)});
 }
 
 }  // namespace polybox::cmd

@@ -19,6 +19,7 @@
 #include "shells/shells.h"
 #include "sys/temporary.h"
 #include "tools/context.h"
+#include "verify/verification.h"
 #include "workspace/workspace_set.h"
 
 namespace polybox::cmd {
@@ -60,6 +61,7 @@ struct AgentTools {
   // Its commands run in the machines.
   shells::Shells shells{{.find_directory = sys::TemporaryDirectory}};
   mcp::Tasks tasks{mcp::TaskLimits{}};
+  std::unique_ptr<verify::Verification> verification;
   // Its destructor waits for calls, which use the members above.
   mcp::CallPool calls{mcp::CallLimits{}};
 
@@ -68,7 +70,11 @@ struct AgentTools {
 
   /// Returns what each call gets. The transport sets the principal.
   tools::Context context() {
-    return {.principal = "", .workspaces = &workspaces, .machines = &machines, .shells = &shells};
+    return {.principal = "",
+            .workspaces = &workspaces,
+            .machines = &machines,
+            .shells = &shells,
+            .verification = verification.get()};
   }
 };
 

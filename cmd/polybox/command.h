@@ -71,6 +71,8 @@ struct Subcommand {
 /// Returns the switch `--json`, for the subcommands that have one.
 Option JsonOption(const std::shared_ptr<bool>& as_json);
 
+/// polybox test, lint, typecheck, format and coverage.
+std::vector<Subcommand> CheckCommands();
 Subcommand CompletionCommand();
 Subcommand ConfigCommand();
 Subcommand DocsCommand();

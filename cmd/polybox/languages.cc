@@ -85,7 +85,7 @@ Subcommand LanguagesCommand() {
   return {.name = "languages",
           .doc =
               "List the languages, whether they can run here, what each supports, and what its "
-              "file only describes (no command runs that yet)",
+              "file says about projects",
           .options = {JsonOption(as_json)},
           .run = [as_json](const Context& context) -> int {
             const Result<Installed> installed = LoadInstalled(context.config.settings, context.log);

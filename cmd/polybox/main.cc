@@ -13,9 +13,14 @@ namespace polybox::cmd {
 namespace {
 
 std::vector<Subcommand> AllSubcommands() {
-  return {RunCommand(),       ServeCommand(),      McpCommand(),    DoctorCommand(),
-          LanguagesCommand(), PreinstallCommand(), ConfigCommand(), CompletionCommand(),
-          VersionCommand(),   DocsCommand()};
+  std::vector<Subcommand> all = {RunCommand(),    ServeCommand(),      McpCommand(),
+                                 DoctorCommand(), LanguagesCommand(),  PreinstallCommand(),
+                                 ConfigCommand(), CompletionCommand(), VersionCommand(),
+                                 DocsCommand()};
+  std::vector<Subcommand> checks = CheckCommands();
+  all.insert(all.begin() + 1, std::make_move_iterator(checks.begin()),
+             std::make_move_iterator(checks.end()));
+  return all;
 }
 
 log::Logger MakeLogger(const config::Settings& settings, const Terminal& err) {

@@ -4,5 +4,5 @@ cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Debug \
   cmake --build "$build" --parallel >&2 || exit 3
 ctest --test-dir "$build" >&2
 tests=$?
-gcovr --root . --json .polybox-coverage.json "$build" >&2 || exit 4
+gcovr --root . --json "$POLYBOX_REPORT" "$build" >&2 || exit 4
 exit "$tests"

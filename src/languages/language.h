@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "languages/patterns.h"
 #include "limits/limits.h"
 
 namespace polybox::languages {
@@ -210,6 +211,14 @@ struct Warm {
   std::vector<std::string> early_env = {};
 };
 
+/// How a script's output becomes readable: a script that begins with `words` and is one plain
+/// command takes the arguments `add`, and `parser` then reads what the script writes.
+struct ScriptRunner {
+  std::vector<std::string> words;
+  Argv add;
+  std::string parser;
+};
+
 /// A verification command and the meaning of its exit codes. Any other code means that the tool
 /// itself failed.
 struct Verification {
@@ -221,6 +230,16 @@ struct Verification {
   std::vector<int> ok = {0};
   std::vector<int> findings = {1};
   std::vector<int> nothing;
+  /// Tests only: the command for the tests that match an expression of the runner, and the command
+  /// for tests that are named one by one. Empty if the runner has no such selector.
+  Argv filter = {};
+  Argv select = {};
+  /// Format only: the command that looks at the whole project, and the one that changes files.
+  Argv project = {};
+  Argv apply = {};
+  std::vector<ScriptRunner> runners = {};
+  /// For the parser `regex`.
+  std::optional<Patterns> patterns = {};
 };
 
 /// How projects in the language are recognised and verified.
@@ -228,6 +247,14 @@ struct Verify {
   std::int64_t order = 0;
   /// Files in the root of a workspace by which a project is recognised.
   std::vector<std::string> markers;
+  /// Files that count only if no language has a marker there, or if the caller names this language:
+  /// projects in other languages have such files too.
+  std::vector<std::string> weak_markers;
+  /// Extensions of more files that the tools of this language check: those of its other languages.
+  std::vector<std::string> extensions;
+  /// A file of the project and the word in it that comes before the name by which the project's
+  /// sources call its root; empty if they have no such name.
+  std::vector<std::string> module;
   /// Directories of the workspace that are searched for programs before PATH.
   std::vector<std::string> path;
   std::optional<Verification> test;
@@ -242,12 +269,16 @@ struct PackageManager {
   std::string name;
   std::vector<std::string> locks;
   Argv run;
+  /// Words between the name of a script and arguments for it.
+  Argv pass;
 };
 
 /// Where a project defines scripts.
 struct Scripts {
   std::string manifest;
   std::string table;
+  /// The key of the manifest that names the package manager, as in "pnpm@9.1.0"; "" for none.
+  std::string manager;
   std::vector<PackageManager> managers;
 };
 
@@ -318,8 +349,8 @@ struct Language {
 /// Returns what polybox can do with programs of the language: run, compile, packages (on request),
 /// preinstalled (packages), fallback, warm, in this order.
 std::vector<std::string_view> Capabilities(const Language& language);
-/// Returns what the language file describes, but no command of polybox runs yet: test, lint,
-/// typecheck, format, coverage, lsp, ast, in this order.
+/// Returns what the language file says about projects: test, lint, typecheck, format, coverage,
+/// lsp, ast, in this order.
 std::vector<std::string_view> Described(const Language& language);
 
 }  // namespace polybox::languages

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest.h"
+#include "languages/patterns.h"
 #include "languages/placeholders.h"
 #include "limits/table.h"
 #include "schema/reader.h"
@@ -319,6 +320,17 @@ void ReadWarm(Reader& parent, Warm& out) {
   reader.Read("early_env", out.early_env, Need::kOptional, CheckNotEmpty);
 }
 
+/// Reads how scripts are made to write what a parser reads.
+void ReadRunners(Reader& reader, std::vector<ScriptRunner>& out) {
+  for (Reader& row : reader.SubList("runners")) {
+    ScriptRunner runner;
+    row.ReadSome("words", runner.words, Need::kRequired, CheckNotEmpty);
+    ReadCommand(row, "add", runner.add, Need::kRequired);
+    row.Read("parser", runner.parser, Need::kRequired, OneOf(ParserNames()));
+    out.push_back(std::move(runner));
+  }
+}
+
 /// Reads one verification command. Without `binaries`, the command's first word is the program that
 /// it needs.
 void ReadVerification(Reader& parent, std::string_view key, std::optional<Verification>& out) {
@@ -328,10 +340,16 @@ void ReadVerification(Reader& parent, std::string_view key, std::optional<Verifi
   reader.Read("script", verification.script, Need::kOptional, CheckNotEmpty);
   reader.Read("binaries", verification.binaries, Need::kOptional, CheckFileName);
   reader.Read("parser", verification.parser, Need::kRequired, OneOf(ParserNames()));
-  reader.Read("report", verification.report, Need::kOptional, CheckNotEmpty);
+  reader.Read("report", verification.report, Need::kOptional, CheckTemplate);
   reader.Read("ok", verification.ok);
   reader.Read("findings", verification.findings);
   reader.Read("nothing", verification.nothing);
+  ReadCommand(reader, "filter", verification.filter, Need::kOptional);
+  ReadCommand(reader, "select", verification.select, Need::kOptional);
+  ReadCommand(reader, "project", verification.project, Need::kOptional);
+  ReadCommand(reader, "apply", verification.apply, Need::kOptional);
+  ReadRunners(reader, verification.runners);
+  ReadPatterns(reader, verification.parser, verification.patterns);
   if (!reader.present()) return;
   if (verification.binaries.empty() && !verification.command.empty()) {
     verification.binaries = {verification.command[0]};
@@ -349,7 +367,13 @@ void ReadVerify(Reader& parent, std::optional<Verify>& out) {
   Verify verify;
   reader.Read("order", verify.order, Need::kRequired, CheckPositive);
   reader.ReadSome("markers", verify.markers, Need::kRequired, CheckFileName);
+  reader.Read("weak_markers", verify.weak_markers, Need::kOptional, CheckFileName);
+  reader.Read("extensions", verify.extensions, Need::kOptional, CheckExtension);
   reader.Read("path", verify.path, Need::kOptional, CheckRelative);
+  reader.Read("module", verify.module, Need::kOptional, CheckNotEmpty);
+  if (!verify.module.empty() && verify.module.size() != 2) {
+    reader.Conflict("module", "expected a file and a word");
+  }
   ReadVerification(reader, "test", verify.test);
   ReadVerification(reader, "lint", verify.lint);
   ReadVerification(reader, "typecheck", verify.typecheck);
@@ -365,11 +389,13 @@ void ReadScripts(Reader& parent, std::optional<Scripts>& out) {
   Scripts scripts;
   reader.Read("manifest", scripts.manifest, Need::kRequired, CheckFileName);
   reader.Read("table", scripts.table, Need::kRequired, CheckNotEmpty);
+  reader.Read("manager", scripts.manager, Need::kOptional, CheckNotEmpty);
   for (Reader& row : reader.SubList("managers")) {
     PackageManager manager;
     row.Read("name", manager.name, Need::kRequired, CheckName);
     row.Read("locks", manager.locks, Need::kOptional, CheckFileName);
     ReadCommand(row, "run", manager.run, Need::kRequired);
+    ReadCommand(row, "pass", manager.pass, Need::kOptional);
     scripts.managers.push_back(std::move(manager));
   }
   if (!reader.present()) return;
@@ -441,18 +467,48 @@ void ReadLanguage(Reader& reader, Language& out, const DefaultLimits& defaults) 
 
 const std::vector<std::string_view>& ParserNames() {
   static const std::vector<std::string_view> names = {
-      "cargo-json",       "cargo-test",    "clover-xml",
-      "coverage-py-json", "eslint-json",   "exit-status",
-      "gcovr-json",       "gnu",           "go-cover",
-      "go-test-json",     "go-vet-json",   "gofmt-diff",
-      "golangci-json",    "istanbul-json", "jacoco-xml",
-      "jest-json",        "junit-xml",     "lcov",
-      "luacheck",         "mypy-json",     "node-test-junit",
-      "perlcritic",       "phpstan-json",  "prettier-list",
-      "pytest-junit",     "rspec-json",    "rubocop-json",
-      "ruff-json",        "sarif",         "shellcheck-json",
-      "simplecov-json",   "tap",           "tsc",
+      "biome-json",
+      "cargo-json",
+      "cargo-test",
+      "checkstyle-xml",
+      "clover-xml",
+      "cobertura-xml",
+      "coverage-py-json",
+      "eslint-json",
+      "exit-status",
+      "file-line-col",
+      "gcovr-json",
+      "gnu",
+      "go-cover",
+      "go-test-json",
+      "go-vet-json",
+      "gofmt-diff",
+      "golangci-json",
+      "istanbul-json",
+      "jacoco-xml",
+      "jest-json",
+      "junit-xml",
+      "lcov",
+      "luacheck",
+      "mocha-json",
+      "mypy-json",
+      "nextest-json",
+      "node-test-junit",
+      "perlcritic",
+      "phpstan-json",
+      "prettier-list",
+      "pytest-junit",
+      "regex",
+      "rspec-json",
+      "rubocop-json",
+      "ruff-json",
+      "sarif",
+      "shellcheck-json",
+      "simplecov-json",
+      "tap",
+      "tsc",
       "unified-diff",
+      "unittest",
   };
   return names;
 }

@@ -81,7 +81,7 @@ TEST(Parse, AnErrorIsRefusedWithFileLineAndKey) {
       {"an unknown parser",
        testing::SampleFile("sample") + "[verify]\norder = 9\nmarkers = "
                                        "['x']\n[verify.lint]\ncommand = ['l']\nparser = 'ruff'\n",
-       "x.toml:23: verify.lint.parser = \"ruff\": expected one of cargo-json, "},
+       "x.toml:23: verify.lint.parser = \"ruff\": expected one of biome-json, "},
       {"an exit code with two meanings",
        testing::SampleFile("sample") +
            "[verify]\norder = 9\nmarkers = ['x']\n[verify.lint]\ncommand = "

@@ -7,10 +7,12 @@ namespace polybox::languages {
 namespace {
 
 // The names of all placeholders; languages/README.md explains each.
-constexpr std::array<std::string_view, 20> kNames = {
-    "binary",   "executable",   "root",        "version_number", "entry",      "entry_stem", "work",
-    "tmp",      "packages",     "target",      "requirements",   "index",      "file",       "warm",
-    "prepared", "preinstalled", "usual_entry", "memory_mib",     "proxy_host", "proxy_port",
+constexpr std::array<std::string_view, 27> kNames = {
+    "binary",     "executable", "root",     "version_number", "entry",        "entry_stem",
+    "work",       "tmp",        "packages", "target",         "requirements", "index",
+    "file",       "warm",       "prepared", "preinstalled",   "usual_entry",  "memory_mib",
+    "proxy_host", "proxy_port", "report",   "filter",         "pattern",      "top_pattern",
+    "names",      "suites",     "ids",
 };
 
 struct Match {

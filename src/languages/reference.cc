@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kHead = R"(# Supported languages
 
 Made from `languages/*.toml` by `make docs`; do not edit. `polybox languages` shows which of them run on your
-machine. Adding one is adding a file: see `languages/README.md`. What is `described` stands in the language's file and is
-not run by any command yet.
+machine. Adding one is adding a file: see `languages/README.md`. What is `described` is about projects: `test`, `lint`,
+`typecheck`, `format` and `coverage` are commands of polybox and tools of agents; `lsp` and `ast` are only in the file.
 
 )";
 

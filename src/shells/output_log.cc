@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 namespace polybox::shells {
 namespace {
 
@@ -105,6 +107,19 @@ Chunk OutputLog::Read(std::uint64_t from, std::size_t most) const {
   if (count <= 0) return {end_ - tail_.size(), tail_.substr(0, most)};
   bytes.resize(static_cast<std::size_t>(count));
   return {from, std::move(bytes)};
+}
+
+Result<MappedOutput> OutputLog::Map() const {
+  const std::lock_guard lock(mutex_);
+  if (const std::uint64_t lost = TailBegin() - head_.size(); lost != 0) {
+    return Error(ErrorKind::kUnavailable,
+                 fmt::format("{} of {} bytes of the output were not kept", lost, end_));
+  }
+  if (end_ == head_.size()) return MappedOutput::Of(head_);
+  // Only the end is in memory: it is the whole rest.
+  if (file_failed_)
+    return MappedOutput::Of(head_ + tail_.substr(tail_.size() - (end_ - head_.size())));
+  return MappedOutput::Make(head_, file_.get(), stored_);
 }
 
 Chunk ReadOn(const OutputLog& log, std::uint64_t from, std::size_t most) {

@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/units.h"
+#include "shells/mapped_output.h"
 #include "shells/output_quota.h"
 
 namespace polybox::shells {
@@ -58,6 +60,9 @@ class OutputLog {
   /// Returns bytes from `from` on, or from the next byte that is stored. May return fewer than
   /// `most`, but none only at the end.
   Chunk Read(std::uint64_t from, std::size_t most) const;
+  /// Returns all that was written. Fails if a part of it is lost. To be called when nothing writes
+  /// any more; the result may outlive the log.
+  Result<MappedOutput> Map() const;
 
  private:
   // All functions below need the lock.

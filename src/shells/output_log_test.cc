@@ -44,6 +44,26 @@ TEST_F(OutputLogTest, EveryStoredByteIsReadBackWhateverTheSizesOfTheWrites) {
   }
 }
 
+TEST_F(OutputLogTest, ACompleteOutputIsOnePieceOfMemoryThatOutlivesTheLog) {
+  for (const std::size_t total : {0U, 1U, 99U, 100U, 101U, 150U, 1100U}) {
+    auto log = std::make_unique<OutputLog>(Small());
+    const std::string all = Pattern(0, total);
+    for (std::size_t i = 0; i < total; i += 7) log->Append(all.substr(i, 7));
+    const Result<MappedOutput> mapped = log->Map();
+    log.reset();
+    ASSERT_TRUE(mapped.ok()) << total << ": " << mapped.error().message();
+    EXPECT_EQ(mapped->view(), all) << total;
+  }
+}
+
+TEST_F(OutputLogTest, AnOutputThatLostBytesIsNotShownAsComplete) {
+  OutputLog log(Small());
+  log.Append(Pattern(0, 1101));
+  const Result<MappedOutput> mapped = log.Map();
+  ASSERT_FALSE(mapped.ok());
+  EXPECT_EQ(mapped.error().message(), "1 of 1101 bytes of the output were not kept");
+}
+
 TEST_F(OutputLogTest, WhatDoesNotFitIsLostBehindTheHeadAndCounted) {
   constexpr std::size_t kTotal = 12'345;
   for (const std::size_t step : {1U, 64U, 999U, 20'000U}) {

@@ -14,6 +14,9 @@ class Machines;
 namespace polybox::shells {
 class Shells;
 }
+namespace polybox::verify {
+class Verification;
+}
 namespace polybox::workspace {
 class WorkspaceSet;
 }
@@ -58,6 +61,8 @@ struct Context {
   machine::Machines* machines = nullptr;
   /// The commands that run in them; outlive the call. Null where `machines` is.
   shells::Shells* shells = nullptr;
+  /// Checks projects in them; outlives the call. Null where `machines` is.
+  verify::Verification* verification = nullptr;
 };
 
 }  // namespace polybox::tools
