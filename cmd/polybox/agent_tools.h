@@ -17,6 +17,7 @@
 #include "registries/client.h"
 #include "shells/shells.h"
 #include "sys/temporary.h"
+#include "tools/code_runner.h"
 #include "tools/context.h"
 #include "workspace/workspace_set.h"
 
@@ -58,12 +59,19 @@ struct AgentTools {
   machine::Machines machines{[this] { return home->Find(); }, machine_settings};
   // Its commands run in the machines.
   shells::Shells shells{{.find_directory = sys::TemporaryDirectory}};
+  // Runs the programs of execute_code; set by the subcommand.
+  std::unique_ptr<tools::CodeRunner> code = {};
   // Last: its destructor waits for calls, which use the members above.
   mcp::CallPool calls{mcp::CallLimits{}};
 
   /// Returns what each call gets. The transport sets the principal.
   tools::Context context() {
-    return {.principal = "", .workspaces = &workspaces, .machines = &machines, .shells = &shells};
+    return {.principal = "",
+            .workspaces = &workspaces,
+            .cache_dir = machine_settings.cache_dir,
+            .machines = &machines,
+            .shells = &shells,
+            .code = code.get()};
   }
 };
 

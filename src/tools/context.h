@@ -20,6 +20,8 @@ class WorkspaceSet;
 
 namespace polybox::tools {
 
+class CodeRunner;
+
 /// How far a call has come.
 struct Progress {
   /// Grows with each report. Its unit is the tool's own: tests, bytes, seconds.
@@ -50,10 +52,14 @@ struct Context {
   std::function<void(const Progress&)> progress = {};
   /// The workspaces of the server; outlive the call. Null only in tests of tools that need none.
   workspace::WorkspaceSet* workspaces = nullptr;
+  /// The server's cache directory, in which snapshots are kept; "" if there is none.
+  std::string cache_dir = {};
   /// The jails of the workspaces; outlive the call. Null only in tests of tools that start nothing.
   machine::Machines* machines = nullptr;
   /// The commands that run in them; outlive the call. Null where `machines` is.
   shells::Shells* shells = nullptr;
+  /// Runs programs outside of the workspaces; outlives the call. Null: the server runs none.
+  CodeRunner* code = nullptr;
 };
 
 }  // namespace polybox::tools
