@@ -18,6 +18,7 @@
 #include "registries/client.h"
 #include "shells/shells.h"
 #include "sys/temporary.h"
+#include "tools/code_runner.h"
 #include "tools/context.h"
 #include "verify/verification.h"
 #include "workspace/workspace_set.h"
@@ -62,6 +63,8 @@ struct AgentTools {
   shells::Shells shells{{.find_directory = sys::TemporaryDirectory}};
   mcp::Tasks tasks{mcp::TaskLimits{}};
   std::unique_ptr<verify::Verification> verification;
+  // Runs the programs of execute_code; set by the subcommand.
+  std::unique_ptr<tools::CodeRunner> code = {};
   // Its destructor waits for calls, which use the members above.
   mcp::CallPool calls{mcp::CallLimits{}};
 
@@ -72,9 +75,11 @@ struct AgentTools {
   tools::Context context() {
     return {.principal = "",
             .workspaces = &workspaces,
+            .cache_dir = machine_settings.cache_dir,
             .machines = &machines,
             .shells = &shells,
-            .verification = verification.get()};
+            .verification = verification.get(),
+            .code = code.get()};
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "agent_tools.h"
 #include "base/unique_fd.h"
+#include "code_engine.h"
 #include "command.h"
 #include "complaint.h"
 #include "http/serve.h"
@@ -37,6 +38,7 @@ void GreetTerminal(const Terminal& err) {
 Result<int> Serve(const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
                            MakeAgentTools(context.config.settings, context.log));
+  agents->code = MakeCodeEngine(context, *agents->home);
   GreetTerminal(context.err);
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.valid()) return Error::FromErrno("open /dev/null");

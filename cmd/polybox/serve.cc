@@ -14,8 +14,10 @@
 #include "command.h"
 #include "complaint.h"
 #include "egress.h"
+#include "engine_settings.h"
 #include "exec/engine.h"
 #include "exec/mode.h"
+#include "http/doors/code_runner.h"
 #include "http/doors/door_table.h"
 #include "http/doors/language_list.h"
 #include "http/measured_executor.h"
@@ -34,12 +36,6 @@ namespace polybox::cmd {
 namespace {
 
 using config::Settings;
-
-std::int64_t PlacesOf(const Settings& settings) {
-  if (settings.max_concurrent > 0) return settings.max_concurrent;
-  return std::max<std::int64_t>(3,
-                                2 * static_cast<std::int64_t>(std::thread::hardware_concurrency()));
-}
 
 http::RunBodyLimits RunBodyLimitsOf(const Settings& settings) {
   return {.max_body_size = settings.max_body_size.count(),
@@ -82,25 +78,6 @@ packages::PackageSourceOptions WithLedger(packages::PackageSourceOptions options
                                           const Ledgers& ledgers) {
   options.ledger = ledgers.installers;
   return options;
-}
-
-/// Returns the ids of the languages that the setting names.
-Result<std::set<std::string>> RequirementsFor(const Settings& settings,
-                                              const languages::Registry& registry) {
-  std::set<std::string> ids;
-  for (const std::string& name : settings.requirements_for) {
-    const languages::Language* language = registry.Find(name);
-    if (language == nullptr || !language->packages || !language->packages->requests ||
-        !language->packages->requests->opt_in) {
-      return Error(ErrorKind::kInvalid,
-                   fmt::format("requirements-for: \"{}\" names no language whose requirements are "
-                               "ignored by default",
-                               name))
-          .WithFix("write it like go");
-    }
-    ids.insert(language->id);
-  }
-  return ids;
 }
 
 /// Opens the directory of the runtime API, and sets how `engine` runs commands in it.
@@ -204,10 +181,7 @@ http::DoorLanguages DoorLanguagesOf(const Parts& parts, Installs installs) {
   http::DoorLanguages languages;
   languages.available = FactsOf(parts);
   languages.list = LanguageListOf(parts, languages.available, installs);
-  languages.why_not = [&catalog = parts.catalog](std::string_view name) -> std::string {
-    const Error* why = catalog.WhyNot(name);
-    return why == nullptr ? "" : fmt::format("{}; {}", why->message(), why->fix());
-  };
+  languages.why_not = http::WhyNotIn(parts.catalog);
   languages.mode = parts.mode.mode;
   languages.language = parts.mode.language;
   return languages;
@@ -294,21 +268,17 @@ Result<std::unique_ptr<AgentTools>> AgentToolsFor(const Context& context,
   return MakeAgentTools(context.config.settings, context.log, {.own = &home, .fixtures = fixtures});
 }
 
-/// Returns options without a dispatcher if there are no tools. The server has no route for MCP
-/// then.
-http::McpOptions McpOf(AgentTools* agents) {
-  if (agents == nullptr) return {};
-  return {.dispatcher = &agents->dispatcher,
-          .calls = &agents->calls,
-          .tasks = &agents->tasks,
-          .context = agents->context()};
+http::McpOptions McpOf(AgentTools& agents) {
+  return {.dispatcher = &agents.dispatcher,
+          .calls = &agents.calls,
+          .tasks = &agents.tasks,
+          .context = agents.context()};
 }
 
-/// Returns null if there are no tools.
-http::WorkspaceLister ListerOf(AgentTools* agents) {
-  if (agents == nullptr) return nullptr;
-  return [agents](const std::string& principal) {
-    tools::Context context = agents->context();
+/// `agents` must outlive the function that is returned.
+http::WorkspaceLister ListerOf(AgentTools& agents) {
+  return [&agents](const std::string& principal) {
+    tools::Context context = agents.context();
     context.principal = principal;
     return tools::ListWorkspaces(context);
   };
@@ -318,18 +288,22 @@ http::WorkspaceLister ListerOf(AgentTools* agents) {
 Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
                            AgentToolsFor(context, parts.home, behind.fixtures));
-  POLYBOX_ASSIGN_OR_RETURN(std::vector<http::Door> doors,
-                           http::MakeDoors({.settings = parts.doors,
-                                            .executor = behind.executor,
-                                            .metrics = behind.metrics,
-                                            .readiness = behind.readiness,
-                                            .languages = DoorLanguagesOf(parts, behind.installs),
-                                            .files = behind.files,
-                                            .mcp = McpOf(agents.get()),
-                                            .list_workspaces = ListerOf(agents.get()),
-                                            .isolation = parts.home.grade(),
-                                            .version = std::string(kVersion),
-                                            .needs_token = !parts.settings.token_file.empty()}));
+  http::DoorParts door_parts = {.settings = parts.doors,
+                                .executor = behind.executor,
+                                .metrics = behind.metrics,
+                                .readiness = behind.readiness,
+                                .languages = DoorLanguagesOf(parts, behind.installs),
+                                .files = behind.files,
+                                .isolation = parts.home.grade(),
+                                .version = std::string(kVersion),
+                                .needs_token = !parts.settings.token_file.empty()};
+  if (agents != nullptr) {
+    agents->code =
+        std::make_unique<http::ExecuteRunner>(behind.executor, http::ExecuteOptionsFor(door_parts));
+    door_parts.mcp = McpOf(*agents);
+    door_parts.list_workspaces = ListerOf(*agents);
+  }
+  POLYBOX_ASSIGN_OR_RETURN(std::vector<http::Door> doors, http::MakeDoors(std::move(door_parts)));
   return ServeUntilSignalled({.doors = std::move(doors),
                               .executor = behind.executor,
                               .metrics = behind.metrics,

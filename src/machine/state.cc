@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "store/digest.h"
 #include "sys/guest_tree.h"
+#include "workspace/state_directory.h"
 
 namespace polybox::machine {
 namespace {
@@ -20,9 +20,6 @@ namespace fs = std::filesystem;
 
 /// So many servers can use one workspace and keep changes to package caches.
 constexpr int kMostServers = 16;
-/// Enough to tell the workspaces of a machine apart. Short, because paths of sockets below the home
-/// have at most 107 bytes.
-constexpr std::size_t kHashDigits = 16;
 
 Status MakeDirectories(const std::string& path) {
   std::error_code error;
@@ -34,22 +31,10 @@ Status MakeDirectories(const std::string& path) {
 }  // namespace
 
 Result<State> State::Open(const workspace::Workspace& workspace, const std::string& cache_dir) {
-  const std::string parent = cache_dir + "/workspaces";
-  POLYBOX_RETURN_IF_ERROR(MakeDirectories(parent));
-  std::error_code error;
-  const std::string real = fs::canonical(parent, error).string();
-  if (error) return Error::FromErrno("find " + parent, error.value());
-  const std::string& root = workspace.path();
-  if (root == "/" || (real + "/").starts_with(root + "/")) {
-    return Error(ErrorKind::kInvalid,
-                 fmt::format("the workspace {} contains the cache directory of polybox ({}), which "
-                             "commands may not write",
-                             root, cache_dir))
-        .WithFix("name a cache directory outside of the workspace with --cache-dir");
-  }
-  State state(fmt::format("{}/{}", real, store::Sha256(root).substr(0, kHashDigits)),
-              workspace.owner());
-  POLYBOX_RETURN_IF_ERROR(MakeDirectories(state.directory_));
+  POLYBOX_ASSIGN_OR_RETURN(
+      std::string directory,
+      workspace::StateDirectory(workspace, cache_dir, workspace::Missing::kMake));
+  State state(std::move(directory), workspace.owner());
   POLYBOX_RETURN_IF_ERROR(state.MakeOwned(state.home()));
   return state;
 }

@@ -5,6 +5,7 @@
 //   CACHE/workspaces/HASH/home        HOME of the commands; they can write everything in it
 //   CACHE/workspaces/HASH/gitconfig   read-only for commands
 //   CACHE/workspaces/HASH/changes-N/  changes to package caches, of the server that holds its lock
+//   CACHE/workspaces/HASH/snapshots/  see snapshots/snapshot_store.h
 #pragma once
 
 #include <optional>

@@ -24,6 +24,7 @@ class WorkspaceSet;
 namespace polybox::tools {
 
 class Client;
+class CodeRunner;
 
 /// How far a call has come.
 struct Progress {
@@ -57,12 +58,16 @@ struct Context {
   Client* client = nullptr;
   /// The workspaces of the server; outlive the call. Null only in tests of tools that need none.
   workspace::WorkspaceSet* workspaces = nullptr;
+  /// The server's cache directory, in which snapshots are kept; "" if there is none.
+  std::string cache_dir = {};
   /// The jails of the workspaces; outlive the call. Null only in tests of tools that start nothing.
   machine::Machines* machines = nullptr;
   /// The commands that run in them; outlive the call. Null where `machines` is.
   shells::Shells* shells = nullptr;
   /// Checks projects in them; outlives the call. Null where `machines` is.
   verify::Verification* verification = nullptr;
+  /// Runs programs outside of the workspaces; outlives the call. Null: the server runs none.
+  CodeRunner* code = nullptr;
 };
 
 }  // namespace polybox::tools

@@ -11,50 +11,18 @@
 
 #include <sys/sysmacros.h>
 
-#include "tools/testing/workspace_fixture.h"
+#include "tools/testing/exchanging_fixture.h"
 
 namespace polybox::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A race of two threads is hit within some hundred rounds. Writing waits for the disk, so the time
-/// is bounded too.
-constexpr int kRounds = 1500;
-constexpr std::chrono::seconds kLongestAttack{2};
+using testing::Repeat;
 
-/// Calls `attacked` with 0, 1, 2 and so on.
-void Repeat(const std::function<void(int)>& attacked) {
-  const auto end = std::chrono::steady_clock::now() + kLongestAttack;
-  for (int i = 0; i < kRounds && std::chrono::steady_clock::now() < end; ++i) attacked(i);
-}
-
-class FileToolsAttackTest : public testing::WorkspaceFixture {
+class FileToolsAttackTest : public testing::ExchangingFixture {
  protected:
-  FileToolsAttackTest() {
-    Put("dir/secret", "inside\n");
-    fs::create_directory_symlink(base_ + "/outside", Root() + "/trap");
-    fs::create_symlink(base_ + "/outside/secret", Root() + "/file_trap");
-  }
-
-  /// Exchanges the two entries again and again while `attacked` is called.
-  void WhileExchanging(const std::string& left, const std::string& right,
-                       const std::function<void(int)>& attacked) const {
-    std::atomic<bool> done = false;
-    std::thread attacker([&] {
-      const std::string a = Root() + "/" + left;
-      const std::string b = Root() + "/" + right;
-      while (!done) ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE);
-    });
-    Repeat(attacked);
-    done = true;
-    attacker.join();
-  }
-
-  void ExpectOutsideUntouched() const {
-    EXPECT_EQ(ReadFile(base_ + "/outside/secret").value_or("(none)"), "the secret\n");
-    EXPECT_EQ(std::distance(fs::directory_iterator(base_ + "/outside"), {}), 1);
-  }
+  FileToolsAttackTest() { fs::create_symlink(base_ + "/outside/secret", Root() + "/file_trap"); }
 };
 
 TEST_F(FileToolsAttackTest, ReadAndSearchNeverSeeWhatIsOutside) {

@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "schema/reader.h"
+#include "tools/data_files.h"
 
 namespace polybox::tools {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::size_t kShownType = 100;
 /// Returns the built-in list. It is read once; a test shows that it can be read.
 const Result<FileTypes>& Builtin() {
   static const Result<FileTypes> types =
-      ParseFileTypes(FileTypeFiles().front().content, std::string(FileTypeFiles().front().name));
+      ParseFileTypes(DataFiles()[0].content, std::string(DataFiles()[0].name));
   return types;
 }
 

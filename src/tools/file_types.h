@@ -3,19 +3,14 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/embedded_file.h"
 #include "base/result.h"
 #include "workspace/glob_pattern.h"
 
 namespace polybox::tools {
-
-/// Returns src/tools/file-types.toml, which is compiled in.
-std::span<const EmbeddedFile> FileTypeFiles();
 
 /// For each name of a type the patterns of file names.
 using FileTypes = std::map<std::string, std::vector<workspace::Glob>, std::less<>>;

@@ -62,6 +62,10 @@ std::size_t EscapeLength(std::string_view text) {
   return text[end] == '\a' ? end + 1 : std::min(end + 2, text.size());
 }
 
+std::string GapText(std::uint64_t bytes) {
+  return fmt::format("\n... (output truncated, {} bytes elided)\n", bytes);
+}
+
 bool IsBinary(std::string_view bytes) {
   std::size_t stray = 0;
   for (std::size_t i = 0; i < bytes.size();) {
@@ -115,10 +119,17 @@ OutputView ViewOf(const shells::OutputLog& log, std::uint64_t from, std::size_t 
   if (tail.size() > most) tail.resize(most);
   CutBegin(tail);
   view.left_out = size - head.size() - tail.size();
-  view.text = ReadableText(head);
-  view.text += fmt::format("\n... (output truncated, {} bytes elided)\n", view.left_out);
-  view.text += ReadableText(tail);
+  view.text = ReadableText(head) + GapText(view.left_out) + ReadableText(tail);
   return view;
+}
+
+std::string Shortened(std::string_view text, std::size_t characters) {
+  if (text.size() <= characters) return std::string(text);
+  std::string head(text.substr(0, characters / kHeadShare));
+  CutEnd(head);
+  std::string tail(text.substr(text.size() - (characters - characters / kHeadShare)));
+  CutBegin(tail);
+  return head + GapText(text.size() - head.size() - tail.size()) + tail;
 }
 
 std::string LastLine(const shells::OutputLog& log) {

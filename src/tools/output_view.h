@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "shells/shell.h"
 
@@ -23,6 +24,10 @@ OutputView ViewOf(const shells::OutputLog& log, std::uint64_t from, std::size_t 
 /// Returns bytes as text: without the control sequences of terminals, a NUL as "\0". Of binary data
 /// only the size is shown.
 std::string ReadableText(std::string_view bytes);
+
+/// Returns the beginning and the end of a longer text, with the count of what lies between: about
+/// `characters` characters.
+std::string Shortened(std::string_view text, std::size_t characters);
 
 /// Returns the last line that is not empty, for a report of progress.
 std::string LastLine(const shells::OutputLog& log);

@@ -6,7 +6,7 @@
 #include "tools/file_target.h"
 #include "tools/line_ends.h"
 #include "tools/tool.h"
-#include "workspace/put_file.h"
+#include "tools/whole_file.h"
 
 namespace polybox::tools {
 namespace {
@@ -68,41 +68,6 @@ std::string InFormOf(std::string_view old_content, const std::string& content,
   return shaped;
 }
 
-std::string RefusalOf(const WriteArguments& arguments) {
-  return "refusing to overwrite " + arguments.file_path;
-}
-
-Result<WriteResult> Create(const Context& context, const WriteArguments& arguments,
-                           const WorkspaceCall& call, const workspace::Place& place) {
-  const Status made = workspace::CreateFile(place, call.Absolute(place), arguments.content);
-  if (!made.ok() && made.error().system_errno() == EEXIST) {
-    return Error(ErrorKind::kInvalid, RefusalOf(arguments) + ": Read it first");
-  }
-  POLYBOX_RETURN_IF_ERROR(made);
-  MarkSeen(context, call, place.path, workspace::HashOf(arguments.content));
-  return WriteResult{.file_path = arguments.file_path,
-                     .path = place.path,
-                     .bytes = static_cast<std::int64_t>(arguments.content.size()),
-                     .created = true};
-}
-
-Result<WriteResult> Overwrite(const Context& context, const WriteArguments& arguments,
-                              const WorkspaceCall& call, const OpenFile& file) {
-  const std::string& path = file.place.path;
-  POLYBOX_ASSIGN_OR_RETURN(const std::string old_content, ReadWhole(file, arguments.file_path));
-  POLYBOX_RETURN_IF_ERROR(
-      RequireSeen(context, call, path, workspace::HashOf(old_content), RefusalOf(arguments)));
-  WriteResult result{.file_path = arguments.file_path, .path = path};
-  const std::string content = arguments.line_ends == Form::kKeep
-                                  ? InFormOf(old_content, arguments.content, result)
-                                  : arguments.content;
-  POLYBOX_RETURN_IF_ERROR(
-      workspace::ReplaceContent(file.place, call.Absolute(file.place), file.fd.get(), content));
-  MarkSeen(context, call, path, workspace::HashOf(content));
-  result.bytes = static_cast<std::int64_t>(content.size());
-  return result;
-}
-
 Result<WriteResult> Write(const Context& context, const WriteArguments& arguments) {
   if (arguments.file_path.empty()) return Error(ErrorKind::kInvalid, "file_path is required");
   if (arguments.content.size() > kLargestEdited.count()) {
@@ -113,16 +78,17 @@ Result<WriteResult> Write(const Context& context, const WriteArguments& argument
   POLYBOX_ASSIGN_OR_RETURN(const WorkspaceCall call,
                            WorkspaceCall::Begin(context, Purpose::kWrite));
   const std::lock_guard lock(call.workspace().writes());
-  POLYBOX_ASSIGN_OR_RETURN(const workspace::Place place, call.Locate(arguments.file_path));
-  POLYBOX_RETURN_IF_ERROR(RefuseProtected(call, place.path, "write", arguments.file_path));
-  const Result<struct stat> state = workspace::StateOf(place);
-  if (!state.ok() && state.error().system_errno() == ENOENT) {
-    return Create(context, arguments, call, place);
-  }
-  POLYBOX_ASSIGN_OR_RETURN(const OpenFile file, OpenPlainFile(call, arguments.file_path));
-  // Another process may have put a link there since the first look.
-  POLYBOX_RETURN_IF_ERROR(RefuseProtected(call, file.place.path, "write", arguments.file_path));
-  return Overwrite(context, arguments, call, file);
+  WriteResult result{.file_path = arguments.file_path};
+  const auto content = [&](const std::string* old_content) {
+    const bool keep = old_content != nullptr && arguments.line_ends == Form::kKeep;
+    return keep ? InFormOf(*old_content, arguments.content, result) : arguments.content;
+  };
+  POLYBOX_ASSIGN_OR_RETURN(const WrittenFile written,
+                           WriteWholeFile(context, call, arguments.file_path, content));
+  result.path = written.path;
+  result.bytes = written.bytes;
+  result.created = written.created;
+  return result;
 }
 
 }  // namespace

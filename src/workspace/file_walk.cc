@@ -14,8 +14,9 @@
 namespace polybox::workspace {
 namespace {
 
-/// The ignore files of a directory. An earlier one is stronger.
-constexpr const char* kIgnoreFiles[] = {".ignore", ".gitignore"};
+/// The ignore files of a directory, the stronger one first.
+constexpr const char* kSearchIgnoreFile = ".ignore";
+constexpr const char* kGitIgnoreFile = ".gitignore";
 constexpr const char* kExcludeFile = ".git/info/exclude";
 /// The directory or file of a repository.
 constexpr std::string_view kRepository = ".git";
@@ -33,11 +34,15 @@ IgnoreRules ReadRules(int directory, const std::string& name) {
 /// The rules of all directories from the root to the present one.
 class RuleStack {
  public:
+  explicit RuleStack(IgnoreFiles files) : files_(files) {}
+
   /// Adds the rules of a directory. `path` is "" for the root.
   void Enter(const std::string& path, int directory) {
     Level level{path.empty() ? "" : path + "/", {}};
-    for (const char* name : kIgnoreFiles) level.files.push_back(ReadRules(directory, name));
-    level.files.push_back(ReadRules(directory, kExcludeFile));
+    const bool all = files_ == IgnoreFiles::kAll;
+    if (all) level.files.push_back(ReadRules(directory, kSearchIgnoreFile));
+    level.files.push_back(ReadRules(directory, kGitIgnoreFile));
+    if (all || path.empty()) level.files.push_back(ReadRules(directory, kExcludeFile));
     std::erase_if(level.files, [](const IgnoreRules& rules) { return rules.empty(); });
     levels_.push_back(std::move(level));
   }
@@ -63,6 +68,7 @@ class RuleStack {
     std::string prefix;
     std::vector<IgnoreRules> files;
   };
+  const IgnoreFiles files_;
   std::vector<Level> levels_;
 };
 
@@ -73,7 +79,8 @@ class FileWalk {
       : options_(options),
         visit_(visit),
         prefix_(start.IsRoot() ? "" : start.path + "/"),
-        in_repository_(std::ranges::count(SplitPath(start.path), kRepository) > 0) {}
+        in_repository_(std::ranges::count(SplitPath(start.path), kRepository) > 0),
+        rules_(options.rules) {}
 
   /// Adds the rules of the directories above the start, and of the start.
   void EnterStart(const Root& root, const Place& start, int directory) {
@@ -125,6 +132,7 @@ class FileWalk {
     stays_out_ = hidden || IsIgnored(path, entry);
     if (hidden || (stays_out_ && options_.ignored != Ignored::kShow)) return {};
     const Next next = visit_({std::move(path), entry.directory, entry.name, entry.info});
+    stays_out_ |= next == Next::kSkip;
     return next == Next::kEnd ? End(WalkEnd::kVisitor) : Status();
   }
 

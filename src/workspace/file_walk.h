@@ -22,10 +22,16 @@ enum class Ignored {
   kInclude,  ///< None of these.
 };
 enum class Hidden { kSkip, kInclude };
+/// Which files' rules hold.
+enum class IgnoreFiles {
+  kAll,    ///< Those of search tools too.
+  kOfGit,  ///< .gitignore of each directory, .git/info/exclude of the root.
+};
 
 struct FileWalkOptions {
   Ignored ignored = Ignored::kSkip;
   Hidden hidden = Hidden::kInclude;
+  IgnoreFiles rules = IgnoreFiles::kAll;
   /// How many levels below the start are visited. The walk holds a descriptor for each.
   int depth = 64;
   /// A project with its dependencies has some hundred thousand entries.
@@ -54,8 +60,12 @@ struct FileWalkReport {
   static constexpr std::size_t kMostUnread = 20;
 };
 
-/// Whether the visitor wants more entries.
-enum class Next { kContinue, kEnd };
+/// What the visitor wants next.
+enum class Next {
+  kContinue,
+  kSkip,  ///< As kContinue, but not what is below this directory.
+  kEnd,
+};
 
 /// Visits every entry below the directory at `start`, a directory before its entries, each
 /// directory sorted by name. Ignore files of directories above the start hold too. Fails if the

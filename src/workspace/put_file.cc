@@ -144,6 +144,14 @@ mode_t NewFileMode() {
   return kNewFile & ~mask;
 }
 
+mode_t WithBits(mode_t mode, ModeBits bits) {
+  constexpr mode_t kExecute = S_IXUSR | S_IXGRP | S_IXOTH;
+  if (bits == ModeBits::kPlain) return mode & ~kExecute;
+  // The bit for executing stands two places after the one for reading.
+  if (bits == ModeBits::kExecutable) return mode | ((mode >> 2U) & kExecute);
+  return mode;
+}
+
 }  // namespace
 
 Result<NewDirectories> NewDirectories::Make(const Place& place, const std::string& shown) {
@@ -172,19 +180,38 @@ NewDirectories::~NewDirectories() {
   }
 }
 
-Status CreateFile(const Place& place, const std::string& shown, std::string_view content) {
+Status CreateFile(const Place& place, const std::string& shown, std::string_view content,
+                  const NewFile& options) {
   POLYBOX_ASSIGN_OR_RETURN(NewDirectories directories, NewDirectories::Make(place, shown));
   {
     POLYBOX_ASSIGN_OR_RETURN(Temporary file, Temporary::Make(directories.innermost(), shown));
-    POLYBOX_RETURN_IF_ERROR(file.Fill(shown, content, NewFileMode()));
-    POLYBOX_RETURN_IF_ERROR(file.PutAsNew(place.name, shown));
+    POLYBOX_RETURN_IF_ERROR(file.Fill(shown, content, WithBits(NewFileMode(), options.bits)));
+    POLYBOX_RETURN_IF_ERROR(options.replace == OldEntry::kReplace
+                                ? file.PutInPlaceOf(place.name, shown)
+                                : file.PutAsNew(place.name, shown));
+  }
+  directories.Keep();
+  return {};
+}
+
+Status PutLink(const Place& place, const std::string& shown, const std::string& target) {
+  POLYBOX_ASSIGN_OR_RETURN(NewDirectories directories, NewDirectories::Make(place, shown));
+  const int directory = directories.innermost();
+  const std::string temporary = TemporaryName();
+  if (::symlinkat(target.c_str(), directory, temporary.c_str()) != 0) {
+    return WriteError("symlink", shown, errno);
+  }
+  if (::renameat(directory, temporary.c_str(), directory, place.name.c_str()) != 0) {
+    const Error error = WriteError("rename", shown, errno);
+    ::unlinkat(directory, temporary.c_str(), 0);
+    return error;
   }
   directories.Keep();
   return {};
 }
 
 Status ReplaceContent(const Place& place, const std::string& shown, int existing,
-                      std::string_view content) {
+                      std::string_view content, ModeBits bits) {
   struct stat info{};
   if (::fstat(existing, &info) != 0) return WriteError("stat", shown, errno);
   // Asks the kernel whether the caller may write the old file; rename() would not. A program that
@@ -201,7 +228,7 @@ Status ReplaceContent(const Place& place, const std::string& shown, int existing
     return WriteError("chown", shown, errno);
   }
   CopyAttributes(existing, file.file());
-  POLYBOX_RETURN_IF_ERROR(file.Fill(shown, content, info.st_mode & kKeptBits));
+  POLYBOX_RETURN_IF_ERROR(file.Fill(shown, content, WithBits(info.st_mode & kKeptBits, bits)));
   return file.PutInPlaceOf(place.name, shown);
 }
 

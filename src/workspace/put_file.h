@@ -14,15 +14,37 @@
 
 namespace polybox::workspace {
 
+/// What happens to the executable bits.
+enum class ModeBits {
+  kKeep,        ///< Those of the old file; none for a new one.
+  kPlain,       ///< None.
+  kExecutable,  ///< For all who can read the file.
+};
+
+/// What happens to an entry that has the name already.
+enum class OldEntry {
+  kRefuse,   ///< CreateFile() fails with EEXIST.
+  kReplace,  ///< The new file takes its place, whatever it is. A directory stays, and it fails.
+};
+
+struct NewFile {
+  ModeBits bits = ModeBits::kKeep;
+  OldEntry replace = OldEntry::kRefuse;
+};
+
 /// Makes a file that does not exist yet, with its missing directories. Fails with EEXIST if another
 /// process makes it first. `shown` is the path for messages, which begin with "mkdir" or "write".
-Status CreateFile(const Place& place, const std::string& shown, std::string_view content);
+Status CreateFile(const Place& place, const std::string& shown, std::string_view content,
+                  const NewFile& options = {});
+
+/// Makes a symbolic link with its missing directories, in place of an entry that is no directory.
+Status PutLink(const Place& place, const std::string& shown, const std::string& target);
 
 /// Replaces the content of the file that is open as `existing` (borrowed, for reading). Mode, owner
 /// and extended attributes are kept, but not set-uid bits, as with write(2). Other hard links of
 /// the file keep the old content: they may be those of another project. Fails with "write: ...".
 Status ReplaceContent(const Place& place, const std::string& shown, int existing,
-                      std::string_view content);
+                      std::string_view content, ModeBits bits = ModeBits::kKeep);
 
 /// Gives the entry `from` the name `name` in `directory` (borrowed), where no entry may have this
 /// name: fails with EEXIST if one has. Other failures have the errno of rename().

@@ -19,21 +19,21 @@ class Agent:
     def __init__(self, server):
         self.server, self.last = server, 0
 
-    def answer(self, name, patience=PATIENCE, **arguments):
+    def answer(self, name, /, patience=PATIENCE, **arguments):
         self.last += 1
         self.server.send(request(self.last, "tools/call", name=name, arguments=arguments))
         return self.server.take(timeout=patience)["result"]
 
-    def call(self, name, **arguments):
+    def call(self, name, /, **arguments):
         """The text and the data of an answer that is no error."""
         result = self.answer(name, **arguments)
         assert not result["isError"], result
         return result["content"][0]["text"], result["structuredContent"]
 
-    def text(self, name, **arguments):
+    def text(self, name, /, **arguments):
         return self.call(name, **arguments)[0]
 
-    def error(self, name, **arguments):
+    def error(self, name, /, **arguments):
         result = self.answer(name, **arguments)
         assert result["isError"], result
         return result["content"][0]["text"]

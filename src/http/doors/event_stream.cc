@@ -25,6 +25,8 @@ std::string_view StreamName(exec::Stream stream) {
   return stream == exec::Stream::kOut ? "stdout" : "stderr";
 }
 
+}  // namespace
+
 std::string_view StageName(exec::Stage stage) {
   switch (stage) {
     case exec::Stage::kQueued:
@@ -38,8 +40,6 @@ std::string_view StageName(exec::Stage stage) {
   }
   return "running";
 }
-
-}  // namespace
 
 std::size_t WholeCharacters(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {

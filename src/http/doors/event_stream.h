@@ -55,6 +55,9 @@ class EventStream {
   std::array<Channel, 4> channels_;
 };
 
+/// Returns the name of a stage in events.
+std::string_view StageName(exec::Stage stage);
+
 /// Returns the number of bytes of `text` without an incomplete character at its end.
 std::size_t WholeCharacters(std::string_view text);
 

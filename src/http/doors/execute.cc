@@ -257,7 +257,9 @@ exec::Lane LaneFor(const DoorSettings& settings) {
   return lane;
 }
 
-ExecuteOptions OptionsFor(const DoorParts& parts) {
+}  // namespace
+
+ExecuteOptions ExecuteOptionsFor(const DoorParts& parts) {
   ExecuteOptions options;
   options.languages = parts.languages.available;
   options.language_list = parts.languages.list;
@@ -273,15 +275,13 @@ ExecuteOptions OptionsFor(const DoorParts& parts) {
   return options;
 }
 
-}  // namespace
-
 Door MakeExecuteDoor(exec::Executor& executor, ExecuteOptions options, CommandHandler commands) {
   return std::make_shared<ExecuteDoor>(executor, std::move(options), std::move(commands))->Make();
 }
 
 constinit const DoorRow kExecuteDoor = {
     .name = "execute", .lane = LaneFor, .make = [](const DoorParts& parts) -> Result<Door> {
-      return MakeExecuteDoor(parts.executor, OptionsFor(parts), CommandsOf(parts));
+      return MakeExecuteDoor(parts.executor, ExecuteOptionsFor(parts), CommandsOf(parts));
     }};
 
 }  // namespace polybox::http

@@ -61,6 +61,10 @@ struct ExecuteOptions {
 struct DoorRow;
 extern const DoorRow kExecuteDoor;
 
+struct DoorParts;
+/// Returns the options of the door of a server with these parts.
+ExecuteOptions ExecuteOptionsFor(const DoorParts& parts);
+
 /// A body of POST /execute that has `command` instead of `code`. Such a request belongs to the
 /// Kubernetes runtime API.
 struct CommandCall {

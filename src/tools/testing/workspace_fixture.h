@@ -60,7 +60,9 @@ class WorkspaceFixture : public ::testing::Test {
     if (!arguments.contains("workspace")) arguments["workspace"] = "main";
     for (const Tool& tool : tools) {
       if (tool.row.name != name) continue;
-      return tool.call({.principal = principal, .workspaces = set_.get()}, arguments);
+      return tool.call(
+          {.principal = principal, .workspaces = set_.get(), .cache_dir = base_ + "/cache"},
+          arguments);
     }
     ADD_FAILURE() << "no tool " << name;
     return {};
