@@ -1,6 +1,6 @@
-"""Projects that build without a network, from the package caches of the user, in the jail of a workspace."""
+"""Projects that build without a network, from the package caches of the user, in the jail of a workspace; and those that get
+their packages through the proxy."""
 import os
-import pathlib
 import shutil
 
 import registry_clients
@@ -81,16 +81,33 @@ def fill_cache(box, project):
     for name, text in project["files"].items():
         box.write(f"{folder}/{name}", text)
     home = str(box.path / "home")
-    # Rust's own toolchain is not in the home directory of the test.
-    rustup = os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
-    env = registry_clients.variables() | {"HOME": home, "RUSTUP_HOME": rustup, "GOFLAGS": "-modcacherw",
-                                          "MAVEN_OPTS": f"-Duser.home={home}"}
+    env = registry_clients.variables() | rustup() | {"HOME": home, "GOFLAGS": "-modcacherw", "MAVEN_OPTS": f"-Duser.home={home}"}
     if why := registry_clients.run(project["fetch"], folder, env):
         raise Skip(why)  # noqa: F821 (run.py puts it here)
     return folder
 
 
-def make_test(name):
+def rustup():
+    """The toolchain of Rust is not in the home directory of a test."""
+    return {"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))}
+
+
+def build_in_jail(box, name, folder, command, *flags):
+    """Builds a copy of the project in a workspace, and returns the data of the answer."""
+    with directory(OWNER) as workspace:
+        shutil.copytree(folder, workspace / "project")
+        if os.geteuid() == 0:
+            for path in [workspace / "project", *(workspace / "project").rglob("*")]:
+                os.chown(path, OWNER, OWNER)
+        with serving(box, workspace, *flags, env=registry_clients.variables() | rustup()) as server:
+            text, data = Agent(server).call("Bash", command=command, cwd="project", **BUILD)
+            prints = PROJECTS[name]["prints"]
+            assert (data["exit_code"], data["output"][-len(prints):]) == (0, prints), text
+            assert server.end(60)[0] == 0, server.errors
+    return data
+
+
+def make_offline_test(name):
     def test(box):
         project = PROJECTS[name]
         if not shutil.which(project["program"]):
@@ -99,19 +116,28 @@ def make_test(name):
         cache = box.path / "home" / project["cache"]
         before = state_of(cache)
         assert before, "the client has filled its cache"
-        with directory(OWNER) as workspace:
-            shutil.copytree(folder, workspace / "project")
-            if os.geteuid() == 0:
-                for path in [workspace / "project", *(workspace / "project").rglob("*")]:
-                    os.chown(path, OWNER, OWNER)
-            with serving(box, workspace, env={"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))}) as server:
-                text, data = Agent(server).call("Bash", command=project["build"], cwd="project", **BUILD)
-                assert (data["exit_code"], data["output"][-len(project["prints"]):]) == (0, project["prints"]), text
-                assert data["notes"] == [], data
-                assert server.end(60)[0] == 0, server.errors
+        data = build_in_jail(box, name, folder, project["build"])
+        assert data["notes"] == [], data
         assert state_of(cache) == before, "the user's cache is as before"
     return test
 
 
+def make_download_test(name):
+    def test(box):
+        project = PROJECTS[name]
+        if not shutil.which(project["program"]):
+            return  # Languages without a toolchain have their own tests.
+        folder = fill_cache(box, project)
+        shutil.rmtree(box.path / "home")
+        # A registry may fail once in a while.
+        fetch = " ".join(project["fetch"])
+        command = f"({fetch} || {fetch} || {fetch}) >&2 && {project['build']}"
+        build_in_jail(box, name, folder, command, "--workspace-egress", "registries")
+    return test
+
+
 for _name in PROJECTS:
-    globals()[f"test_a_project_of_{_name}_builds_without_a_network_from_the_users_cache"] = make_test(_name)
+    globals()[f"test_a_project_of_{_name}_builds_without_a_network_from_the_users_cache"] = make_offline_test(_name)
+# working_day_test.py has the other clients.
+for _name in ("cargo", "maven"):
+    globals()[f"test_a_project_of_{_name}_gets_its_packages_through_the_proxy"] = make_download_test(_name)

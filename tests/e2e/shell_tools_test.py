@@ -2,10 +2,11 @@
 import contextlib
 import os
 import pathlib
+import tempfile
 import time
 
 import world
-from coding_agent import PATIENCE, agent
+from coding_agent import ORDINARY, PATIENCE, Agent, agent, serving
 from mcp_client import request
 from traces import await_true
 
@@ -45,6 +46,44 @@ def test_the_words_of_a_command_that_ended(box):
         assert bash.error("Bash", command="true", cwd="..") == "cwd: resolve path: path is outside workspace root"
         assert bash.error("BashOutput", shell_id="x") == "unknown shell_id: x"
         assert bash.error("KillShell", shell_id="") == "shell_id is required"
+
+
+def test_no_command_is_refused_for_its_words(box):
+    with agent(box) as bash:
+        assert bash.text("Bash", command="echo halt; x=sudo; echo $x mount; printf 'mount\\n' | grep -n mount") == (
+            "halt\nsudo mount\n1:mount\n")
+
+
+def test_variables_of_the_server_do_not_reach_commands(box):
+    with agent(box, prefix=["env", f"SECRET_TOKEN={MARK}", f"NPM_TOKEN={MARK}"]) as bash:
+        names = {line.split("=")[0] for line in bash.text("Bash", command="env").splitlines()}
+        assert names & {"PATH", "HOME"} and not {"SECRET_TOKEN", "NPM_TOKEN"} & names, names
+        assert bash.text("Bash", command="env > all; wc -c < all; cat /proc/[0-9]*/environ | tr '\\0' '\\n' | "
+                                         "grep -c SECRET_TOKEN").endswith("\n0\nexit: 1\n")
+
+
+def test_a_workspace_in_the_home_directory_and_in_tmp_shows_nothing_else_of_them(box):
+    secret = box.write("home/.secret", "secret")
+    workspace = box.path / "home" / "project"
+    workspace.mkdir()
+    for folder in (box.path, box.path / "home"):
+        folder.chmod(0o755)
+    if os.geteuid() == 0:
+        os.chown(workspace, ORDINARY, ORDINARY)
+    assert str(workspace).startswith(tempfile.gettempdir())
+    with serving(box, workspace) as server:
+        bash = Agent(server)
+        text = bash.text("Bash", command=f"echo x > made; pwd; ls -A {box.path}/home; cat {secret}; ls /tmp | wc -l")
+        assert text.startswith(f"{workspace}\nproject\n") and text.endswith("\n1\n") and "secret\n1" not in text, text
+        assert server.end()[0] == 0, server.errors
+    assert (workspace / "made").stat().st_uid == workspace.stat().st_uid
+
+
+def test_orphans_are_reaped(box):
+    zombies = "cat /proc/[0-9]*/stat 2> /dev/null | grep -c ') Z '"
+    with agent(box) as bash:
+        bash.text("Bash", command="for i in $(seq 200); do (true & true); done")
+        await_true(lambda: bash.text("Bash", command=zombies) == "0\nexit: 1\n", "no zombie is left")
 
 
 def test_a_timeout_kills_the_whole_tree(box):
