@@ -158,6 +158,12 @@ bool Lease::IsBusy() const {
   return std::ranges::any_of(processes_, [](const auto& process) { return !process->gone(); });
 }
 
+bool Lease::IsOutOfMemory() const {
+  // A single process may simply have wanted too much.
+  constexpr int kMostStarved = 2;
+  return starved_in_a_row_ >= kMostStarved && !IsBusy();
+}
+
 Result<std::optional<sys::SlotCgroup>> Lease::MakeCgroup(const RunLimits& limits) {
   if (built_.cgroup() == nullptr) return std::optional<sys::SlotCgroup>();
   unsigned number = 0;
@@ -262,6 +268,14 @@ std::vector<std::shared_ptr<ProcessState>> Lease::Processes() {
   return processes_;
 }
 
+void Lease::Hear(ProcessState& process) {
+  const bool had_ended = process.Wait(Duration::zero()).has_value();
+  process.Hear();
+  const std::optional<Outcome> outcome = process.Wait(Duration::zero());
+  if (had_ended || !outcome) return;
+  starved_in_a_row_ = outcome->end == jail::End::kOutOfMemory ? starved_in_a_row_ + 1 : 0;
+}
+
 void Lease::WatchAll(const std::stop_token& stop) {
   std::vector<pollfd> polled;
   while (!stop.stop_requested()) {
@@ -279,7 +293,7 @@ void Lease::WatchAll(const std::stop_token& stop) {
     if (::ppoll(polled.data(), polled.size(), forever ? nullptr : &time, nullptr) < 0) continue;
     waker_->Settle();
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      if (polled[i + 1].revents != 0) processes[i]->Hear();
+      if (polled[i + 1].revents != 0) Hear(*processes[i]);
     }
     const auto now = Watch::Clock::now();
     for (const auto& process : processes) process->Check(now);

@@ -8,6 +8,7 @@
 // processes is bounded for the lease, by the kernel.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -59,6 +60,10 @@ class Lease {
   bool Alive() const;
   /// Returns whether a process runs. Any thread may call it.
   bool IsBusy() const;
+  /// Returns whether nothing but a new lease will do: no process runs, and the last processes were
+  /// killed for want of memory. What earlier processes left in /tmp, in shared memory or in message
+  /// queues then takes the memory of the lease. Any thread may call it.
+  bool IsOutOfMemory() const;
   /// Returns the listener of a spec with egress; an empty descriptor on a second call.
   UniqueFd TakeEgress() { return std::move(egress_); }
   const Places& places() const { return built_.places(); }
@@ -76,6 +81,8 @@ class Lease {
   /// Sends an order to the lease init.
   Status SendOrder(const std::string& message, std::vector<int> fds);
   void WatchAll(const std::stop_token& stop);
+  /// Lets the process read what its supervisor says. Only the watch thread calls it.
+  void Hear(ProcessState& process);
   /// Returns all processes, and forgets those that nobody asks about any more.
   std::vector<std::shared_ptr<ProcessState>> Processes();
 
@@ -93,6 +100,9 @@ class Lease {
   /// Guarded by `mutex_`: how many processes were started.
   unsigned started_ = 0;
   std::shared_ptr<const Waker> waker_;
+  /// How many of the last processes, without one between them that ended otherwise, were killed for
+  /// want of memory.
+  std::atomic<int> starved_in_a_row_ = 0;
   /// Hears from all supervisors, keeps the limits, and ends trees. Starts last and ends first.
   std::jthread watcher_;
 };

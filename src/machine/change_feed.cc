@@ -1,6 +1,7 @@
 #include "machine/change_feed.h"
 
 #include <array>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -11,6 +12,10 @@ namespace {
 
 constexpr std::uint32_t kWatched = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB |
                                    IN_CLOSE_WRITE | IN_ONLYDIR | IN_EXCL_UNLINK;
+
+/// Commands make directories without end, and with long names. Projects with 200,000 directories
+/// have shorter paths than this.
+constexpr std::size_t kMostPathBytes = 32U << 20U;
 
 Change::Kind KindOf(std::uint32_t mask) {
   if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0) return Change::Kind::kAppeared;
@@ -26,28 +31,34 @@ Result<ChangeFeed> ChangeFeed::Make() {
   return ChangeFeed(std::move(fd));
 }
 
+ChangeFeed::Watches::iterator ChangeFeed::Drop(Watches::iterator entry) {
+  path_bytes_ -= entry->first.path.size();
+  directories_.erase(entry->second);
+  return watches_.erase(entry);
+}
+
 bool ChangeFeed::Watch(int fd, WatchedDirectory directory) {
+  if (path_bytes_ + directory.path.size() > kMostPathBytes) return false;
   const int watch =
       ::inotify_add_watch(fd_.get(), fmt::format("/proc/self/fd/{}", fd).c_str(), kWatched);
   if (watch < 0) return false;
   const auto known = directories_.find(watch);
-  if (known != directories_.end()) watches_.erase(known->second);
+  if (known != directories_.end()) Drop(known->second);
   const auto place = watches_.find(directory);
-  if (place != watches_.end() && place->second != watch) {
+  if (place != watches_.end()) {
     ::inotify_rm_watch(fd_.get(), place->second);
-    directories_.erase(place->second);
+    Drop(place);
   }
-  watches_[directory] = watch;
-  directories_[watch] = std::move(directory);
+  path_bytes_ += directory.path.size();
+  directories_[watch] = watches_.emplace(std::move(directory), watch).first;
   return true;
 }
 
 void ChangeFeed::Forget(const WatchedDirectory& directory) {
   const std::string below = directory.path + "/";
-  const auto forget = [&](auto at) {
+  const auto forget = [&](Watches::iterator at) {
     ::inotify_rm_watch(fd_.get(), at->second);
-    directories_.erase(at->second);
-    return watches_.erase(at);
+    return Drop(at);
   };
   if (const auto itself = watches_.find(directory); itself != watches_.end()) forget(itself);
   auto at = watches_.lower_bound({directory.tree, below});
@@ -58,9 +69,16 @@ void ChangeFeed::Forget(const WatchedDirectory& directory) {
 }
 
 void ChangeFeed::ForgetAll() {
-  for (const auto& [watch, directory] : directories_) ::inotify_rm_watch(fd_.get(), watch);
+  // To remove a watch takes the kernel up to a millisecond, and there can be 200,000 of them. A new
+  // instance takes the place of the old one, whose watches go all at once.
+  const UniqueFd fresh(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  const bool replaced = fresh.valid() && ::dup3(fresh.get(), fd_.get(), O_CLOEXEC) >= 0;
+  for (const auto& [directory, watch] : watches_) {
+    if (!replaced) ::inotify_rm_watch(fd_.get(), watch);
+  }
   directories_.clear();
   watches_.clear();
+  path_bytes_ = 0;
 }
 
 bool ChangeFeed::Read(const std::function<void(const Change&)>& visit) {
@@ -78,7 +96,7 @@ bool ChangeFeed::Read(const std::function<void(const Change&)>& visit) {
       const auto directory = directories_.find(event->wd);
       if (event->len == 0 || directory == directories_.end()) continue;
       // `visit` may forget the directory.
-      const WatchedDirectory where = directory->second;
+      const WatchedDirectory where = directory->second->first;
       visit({where, event->name, KindOf(event->mask), (event->mask & IN_ISDIR) != 0});
     }
   }

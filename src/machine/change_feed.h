@@ -38,7 +38,8 @@ class ChangeFeed {
   /// Readable when there are changes.
   int fd() const { return fd_.get(); }
   /// Watches the directory that is open at `fd` (borrowed). A directory that is watched already
-  /// gets the new path. Returns false if the kernel has no room for more watches.
+  /// gets the new path. Returns false if the kernel has no room for more watches, or if the paths
+  /// of all watched directories would take too much memory.
   bool Watch(int fd, WatchedDirectory directory);
   /// Forgets the directory and all below it.
   void Forget(const WatchedDirectory& directory);
@@ -47,11 +48,18 @@ class ChangeFeed {
   bool Read(const std::function<void(const Change&)>& visit);
 
  private:
+  using Watches = std::map<WatchedDirectory, int>;
+
   explicit ChangeFeed(UniqueFd fd) : fd_(std::move(fd)) {}
+  /// Drops our part of a watch. Returns the entry behind it.
+  Watches::iterator Drop(Watches::iterator entry);
 
   UniqueFd fd_;
-  std::unordered_map<int, WatchedDirectory> directories_;
-  std::map<WatchedDirectory, int> watches_;
+  Watches watches_;
+  /// The entry of `watches_` for each watch.
+  std::unordered_map<int, Watches::iterator> directories_;
+  /// The sum of the lengths of all watched paths.
+  std::size_t path_bytes_ = 0;
 };
 
 }  // namespace polybox::machine

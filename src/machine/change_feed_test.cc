@@ -47,6 +47,22 @@ TEST_F(ChangeFeeds, EachChangeIsToldOnce) {
   EXPECT_EQ(Changes(), "");
 }
 
+TEST_F(ChangeFeeds, PathsDoNotTakeMemoryWithoutEnd) {
+  const std::string megabyte(1U << 20U, 'd');
+  int watched = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::string directory = host_.path() + "/" + std::to_string(i);
+    fs::create_directory(directory);
+    const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    watched += feed_.Watch(fd.get(), {0, std::to_string(i) + "/" + megabyte}) ? 1 : 0;
+  }
+  EXPECT_GT(watched, 20);
+  EXPECT_LT(watched, 40);
+  for (int i = 0; i < 10; ++i) feed_.Forget({0, std::to_string(i)});
+  const UniqueFd fd(::open((host_.path() + "/99").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_TRUE(feed_.Watch(fd.get(), {0, "99/" + megabyte})) << "forgotten paths take none";
+}
+
 TEST_F(ChangeFeeds, ADirectoryThatIsWatchedAgainHasTheNewPath) {
   fs::create_directory(host_.path() + "/d");
   Watch(host_.path() + "/d", "d");

@@ -171,8 +171,21 @@ void Machine::NoteSharedCaches() {
   }
 }
 
+bool Machine::HasLease() {
+  if (!lease_ || !lease_->Alive()) return false;
+  if (!lease_->IsOutOfMemory()) return true;
+  lease_violations_.push_back(
+      {.kind = Violation::Kind::kMemory,
+       .source = Violation::Source::kObserved,
+       .subject = "",
+       .what = "what earlier commands left in /tmp and in shared memory left no memory for others, "
+               "so the jail of the workspace was made anew; its /tmp is empty",
+       .fix = "Remove large files from /tmp; the setting workspace-memory raises the limit"});
+  return false;
+}
+
 Status Machine::MakeLease() {
-  if (lease_ && lease_->Alive()) return {};
+  if (HasLease()) return {};
   EndLease();
   POLYBOX_ASSIGN_OR_RETURN(const launch::JailHome* home, options_.home());
   POLYBOX_RETURN_IF_ERROR(Prepare(*home));
@@ -265,12 +278,14 @@ std::optional<Clock::time_point> Machine::EndIfIdle() {
 std::vector<Violation> Machine::TakeViolations() {
   std::shared_ptr<Protection> protection;
   std::shared_ptr<MachineNetwork> network;
+  std::vector<Violation> violations;
   {
     const std::lock_guard lock(mutex_);
     protection = protection_;
     network = network_;
+    violations = std::exchange(lease_violations_, {});
   }
-  std::vector<Violation> violations = protection ? protection->Take() : std::vector<Violation>();
+  if (protection) std::ranges::move(protection->Take(), std::back_inserter(violations));
   if (!network) return violations;
   for (Violation& each : network->TakeViolations()) violations.push_back(std::move(each));
   return violations;

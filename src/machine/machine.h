@@ -113,6 +113,8 @@ class Machine {
 
  private:
   Status MakeLease();
+  /// Returns whether the lease can run another command. Ends one that has no memory left.
+  bool HasLease();
   /// Adds the repository of a linked worktree to the trees.
   void ShowRepository(jail::Spec& spec);
   /// Protects files from the processes of a new lease.
@@ -145,6 +147,8 @@ class Machine {
   std::chrono::steady_clock::time_point last_used_;
   std::jthread keeper_;
   std::shared_ptr<jail::Lease> lease_;
+  /// What happened to the lease since the last TakeViolations().
+  std::vector<Violation> lease_violations_;
   /// The repository of a linked worktree, between its lease and protection.
   std::optional<workspace::LinkedWorktree> repository_;
   /// Null if nothing is protected. Holds the lease too, so it ends before the lease.

@@ -1,7 +1,9 @@
 // Machines in every grade that this host gives: what their commands see, share and own.
 #include "machine/machine.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 #include <unistd.h>
 
@@ -216,6 +218,42 @@ TEST_P(Machines, ALeaseEndsWhenItIsIdleAndIsMadeAgain) {
   ASSERT_TRUE(sleeper.End().ok());
   EXPECT_TRUE(testing::Await([&] { return !machine->EndIfIdle().has_value(); }));
   EXPECT_EQ(Run(*machine, "cat $TMPDIR/mark 2>/dev/null || echo new"), "new\n");
+}
+
+/// Where the memory of /tmp counts for the lease.
+class FullMachines : public Machines {};
+INSTANTIATE_TEST_SUITE_P(Grades, FullMachines,
+                         ::testing::Values(Ground{jail::Grade::kFull, jail::Uids::kOwn}));
+
+TEST_P(FullMachines, AJailWhoseMemoryIsTakenByFilesIsMadeAnew) {
+  settings_.limits.memory = Bytes::MiB(64);
+  settings_.limits.scratch = Bytes::MiB(1024);
+  const auto workspace = Open(root_);
+  const auto machine = MachineOf(*workspace);
+  Run(*machine, "head -c 500M /dev/zero > $TMPDIR/full");
+  std::vector<Violation> violations;
+  EXPECT_TRUE(testing::Await([&] {
+    const bool runs = Run(*machine, "[ -e $TMPDIR/full ] || echo runs") == "runs\n";
+    std::ranges::move(machine->TakeViolations(), std::back_inserter(violations));
+    return runs;
+  })) << "no command runs any more";
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_EQ(violations.front().kind, Violation::Kind::kMemory);
+  EXPECT_NE(violations.front().what.find("was made anew"), std::string::npos);
+}
+
+TEST_P(FullMachines, ACommandThatWantsTooMuchMemoryTakesNoFilesWithIt) {
+  settings_.limits.memory = Bytes::MiB(64);
+  const auto workspace = Open(root_);
+  const auto machine = MachineOf(*workspace);
+  Run(*machine, "touch $TMPDIR/mark");
+  for (int i = 0; i < 3; ++i) {
+    jail::Process greedy = Start(*machine, "exec python3 -c 'bytearray(500 << 20)'");
+    const auto outcome = greedy.Wait(kSoon);
+    ASSERT_TRUE(outcome && outcome->end == jail::End::kOutOfMemory);
+    EXPECT_EQ(Run(*machine, "ls $TMPDIR/mark | wc -l"), "1\n");
+  }
+  EXPECT_TRUE(machine->TakeViolations().empty());
 }
 
 TEST_P(Machines, ALeaseOutlivesTheThreadThatAskedForIt) {

@@ -9,6 +9,13 @@ using workspace::ProtectedFile;
 
 /// A program that makes directories all the time would keep a look from ending.
 constexpr int kMostRounds = 16;
+/// Each restart is a scan of everything.
+constexpr int kMostRestarts = 2;
+/// What a look keeps of changes. With more of them, a scan of everything is cheaper.
+constexpr std::size_t kMostChanges = 20'000;
+/// Far more than projects have. A command can make any number.
+constexpr std::size_t kMostFound = 20'000;
+constexpr std::size_t kMostUnread = 1'000;
 
 std::string Join(const std::string& directory, std::string_view name) {
   return directory.empty() ? std::string(name) : directory + "/" + std::string(name);
@@ -39,7 +46,7 @@ std::vector<Difference> ProtectedTrees::Look() {
     // is among the changes.
     ReadChanges(findings);
   }
-  unread_.insert(findings.scans.begin(), findings.scans.end());
+  for (const TreePath& start : findings.scans) LookAgainAt(start);
   for (const TreePath& place : findings.touched) {
     findings.found.erase(place);
     std::optional<ProtectedFile> file = At(place);
@@ -49,8 +56,18 @@ std::vector<Difference> ProtectedTrees::Look() {
 }
 
 void ProtectedTrees::ReadChanges(Findings& findings) {
-  const bool complete = feed_.Read([&](const Change& change) { Note(change, findings); });
-  if (!complete) StartOver(findings);
+  bool has_room = true;
+  const bool complete = feed_.Read([&](const Change& change) {
+    has_room &= findings.touched.size() + findings.scans.size() < kMostChanges;
+    if (has_room) Note(change, findings);
+  });
+  if (!complete || !has_room) StartOver(findings);
+}
+
+void ProtectedTrees::LookAgainAt(const TreePath& place) {
+  const bool has_room = unread_.size() < kMostUnread;
+  complete_ &= has_room;
+  if (has_room) unread_.insert(place);
 }
 
 void ProtectedTrees::Note(const Change& change, Findings& findings) {
@@ -85,8 +102,15 @@ void ProtectedTrees::TouchBelow(const TreePath& place, Findings& findings) const
 }
 
 void ProtectedTrees::StartOver(Findings& findings) {
+  findings.scans.clear();
+  if (++findings.restarts > kMostRestarts) {
+    // The next look goes on.
+    all_ = true;
+    return;
+  }
   feed_.ForgetAll();
   watching_ = true;
+  complete_ = true;
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) findings.scans.insert({tree, ""});
   for (const auto& [place, file] : known_) findings.touched.insert(place);
 }
@@ -97,13 +121,14 @@ void ProtectedTrees::Scan(const TreePath& start, Findings& findings) {
       .found =
           [&](ProtectedFile file) {
             TreePath place = {tree, file.path};
-            findings.found.insert_or_assign(std::move(place), std::move(file));
+            const bool has_room = findings.found.size() < kMostFound || known_.contains(place);
+            complete_ &= has_room;
+            if (has_room) findings.found.insert_or_assign(std::move(place), std::move(file));
           },
-      .enters =
-          [&](const std::string& path, int fd) {
-            if (!feed_.Watch(fd, {tree, path})) watching_ = false;
-          },
-      .unread = [&](const std::string& path) { unread_.insert({tree, path}); }};
+      .enters = [&](const std::string& path,
+                    int fd) { watching_ = watching_ && feed_.Watch(fd, {tree, path}); },
+      .unread = [&](const std::string& path) { LookAgainAt({tree, path}); },
+      .incomplete = [&] { complete_ = false; }};
   workspace::ScanProtected(trees_[tree].directory, start.path, rules_[tree], visitor);
 }
 

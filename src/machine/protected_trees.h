@@ -63,6 +63,9 @@ class ProtectedTrees {
   bool looks_at_all() const { return all_; }
   /// Whether all directories are watched. Otherwise each look is at everything.
   bool is_watching() const { return watching_; }
+  /// Whether the looks since the last one at everything left nothing out. A command can make more
+  /// directories and files than a look keeps in memory.
+  bool is_complete() const { return complete_; }
   /// Readable when there is something to look at.
   int fd() const { return feed_.fd(); }
 
@@ -73,6 +76,8 @@ class ProtectedTrees {
     /// Known files that may have changed, and paths at which a protected file may be.
     std::set<TreePath> touched;
     std::set<TreePath> scans;
+    /// How often the look has begun again, because changes were lost or too many.
+    int restarts = 0;
   };
   using FileId = std::pair<dev_t, ino_t>;
 
@@ -80,6 +85,8 @@ class ProtectedTrees {
                  ChangeFeed feed);
 
   void ReadChanges(Findings& findings);
+  /// Remembers a directory that could not be looked at.
+  void LookAgainAt(const TreePath& place);
   void Note(const Change& change, Findings& findings);
   /// Adds the known files at `place` and below it to the touched ones.
   void TouchBelow(const TreePath& place, Findings& findings) const;
@@ -95,6 +102,7 @@ class ProtectedTrees {
   std::set<TreePath> unread_;
   bool all_ = true;
   bool watching_ = true;
+  bool complete_ = true;
 };
 
 }  // namespace polybox::machine

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "machine/named_files.h"
 #include "workspace/move_aside.h"
 #include "workspace/remove_entry.h"
@@ -24,9 +25,15 @@ constexpr milliseconds kPeriod{250};
 constexpr milliseconds kLongPeriod{2000};
 /// An answer is not a log.
 constexpr std::size_t kMostViolations = 64;
+/// A command that makes more protected files than this is not one that sets up repositories. They
+/// need not wait for the grace time, and do not take the memory of the server.
+constexpr std::size_t kMostPending = 1000;
+
+/// Answers have room for many paths, and a command chooses their names.
+constexpr std::size_t kShownPath = 200;
 
 std::string Because(const workspace::ProtectionRules::Rule& rule) {
-  return "protected, because " + rule.reason;
+  return "protected, because " + Printable(rule.reason, 2 * kShownPath);
 }
 
 }  // namespace
@@ -83,7 +90,29 @@ std::vector<Violation> Protection::Take() {
     TakeBack(Young::kTakeBack);
     commands_ran_ = busy;
   }
+  NoteWhatIsMissing();
   return std::exchange(violations_, {});
+}
+
+void Protection::NoteWhatIsMissing() {
+  if (const std::size_t count = std::exchange(unlisted_, 0)) {
+    violations_.push_back(
+        {.kind = Violation::Kind::kWrite,
+         .source = Violation::Source::kObserved,
+         .subject = "",
+         .what = fmt::format("{} more changes of protected files are not listed", count),
+         .fix = kUsualFix});
+  }
+  if (trees_.is_complete() || std::exchange(told_incomplete_, true)) return;
+  violations_.push_back(
+      {.kind = Violation::Kind::kWrite,
+       .source = Violation::Source::kObserved,
+       .subject = "",
+       .what = fmt::format("the workspace has too many directories or protected files to look at "
+                           "all of them ({} directories are); new files that programs outside of "
+                           "the jail execute or trust can stay in the others",
+                           workspace::kMostDirectories),
+       .fix = "Remove directories that are not needed"});
 }
 
 Status Protection::AcceptAll() {
@@ -192,9 +221,10 @@ void Protection::JudgeOne(const Difference& difference) {
 
 void Protection::TakeBack(Young young) {
   const Clock::time_point due = Clock::now() - options_.grace;
+  const bool all = young == Young::kTakeBack || pending_.size() > kMostPending;
   std::vector<TreePath> taken;
   for (const auto& [place, since] : pending_) {
-    if (young == Young::kTakeBack || since <= due) taken.push_back(place);
+    if (all || since <= due || taken_.contains(place)) taken.push_back(place);
   }
   for (const TreePath& place : taken) {
     pending_.erase(place);
@@ -220,6 +250,8 @@ void Protection::TakeBackOne(const TreePath& place) {
     unguarded_ = true;
     return Note(place, made);
   }
+  if (taken_.size() >= kMostPending) taken_.clear();
+  taken_.insert(place);
   const int root = trees_.trees()[place.tree].directory;
   const Result<std::string> aside =
       workspace::MoveAside(root, place.path, options_.workspace.owner());
@@ -271,7 +303,10 @@ void Protection::Report(const Damage& damage) {
 }
 
 void Protection::Note(const TreePath& place, std::string what, std::string fix) {
-  if (violations_.size() >= kMostViolations) return;
+  if (violations_.size() >= kMostViolations) {
+    ++unlisted_;
+    return;
+  }
   violations_.push_back({.kind = Violation::Kind::kWrite,
                          .source = Violation::Source::kObserved,
                          .subject = Shown(place),
@@ -280,7 +315,9 @@ void Protection::Note(const TreePath& place, std::string what, std::string fix) 
 }
 
 std::string Protection::Shown(const TreePath& place) const {
-  return place.tree == 0 ? place.path : options_.trees[place.tree].path + "/" + place.path;
+  const std::string& path = place.path;
+  return Printable(place.tree == 0 ? path : options_.trees[place.tree].path + "/" + path,
+                   kShownPath);
 }
 
 void Protection::Watch(const std::stop_token& stop) {

@@ -89,6 +89,8 @@ class Protection {
   Status GuardKnown();
   Status SealKnown();
   void Note(const TreePath& place, std::string what, std::string fix = kUsualFix);
+  /// Adds what a list of files cannot say.
+  void NoteWhatIsMissing();
   void Watch(const std::stop_token& stop);
   std::string Shown(const TreePath& place) const;
 
@@ -107,7 +109,13 @@ class Protection {
   std::set<TreePath> sealed_;
   /// Protected files that a command has made, and when they were found.
   std::map<TreePath, Clock::time_point> pending_;
+  /// Places from which a file was taken back. The next one there has no grace time: a process that
+  /// makes the file again and again would otherwise have it in place all the time.
+  std::set<TreePath> taken_;
   std::vector<Violation> violations_;
+  /// Violations that are only counted, since the last Take().
+  std::size_t unlisted_ = 0;
+  bool told_incomplete_ = false;
   /// A process has run since the last look without a running process.
   bool commands_ran_ = false;
   /// Calls of BeforeStart() without their AfterStart().

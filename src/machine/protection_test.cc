@@ -2,6 +2,7 @@
 // every grade of this host.
 #include "machine/protection.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include <sys/stat.h>
@@ -200,6 +201,8 @@ TEST_P(Protected, ProtectedFilesThatACommandMakesAreMovedAside) {
       {"echo 'gitdir: /tmp' > src/.git", "src/.git"},
       {"echo x > .git/commondir", ".git/commondir"},
       {"mkdir -p .git/modules/m/n; echo evil > .git/modules/m/n/config", ".git/modules/m/n/config"},
+      {"echo ../../../src > .git/modules/m/commondir", ".git/modules/m/commondir"},
+      {"mkdir -p src/.hg; echo evil > src/.hg/hgrc", "src/.hg"},
       {"rm -rf .git/info; ln -s ../src .git/info", ".git/info"},
       {"echo 'ref: x' > HEAD", "HEAD"},
   };
@@ -209,6 +212,27 @@ TEST_P(Protected, ProtectedFilesThatACommandMakesAreMovedAside) {
     EXPECT_FALSE(Exists(creation.subject)) << creation.script;
     EXPECT_TRUE(Exists(creation.subject + std::string(".moved-aside-1"))) << creation.script;
   }
+}
+
+TEST_P(Protected, MoreFilesThanAnAnswerListsAreCounted) {
+  Open();
+  Run("for i in $(seq 100); do mkdir src/$i; echo evil > src/$i/.envrc; done");
+  const std::vector<Violation> violations = protection_->Take();
+  ASSERT_EQ(violations.size(), 65U);
+  EXPECT_EQ(violations.back().what, "36 more changes of protected files are not listed");
+  for (int i = 1; i <= 100; ++i) {
+    EXPECT_FALSE(Exists("src/" + std::to_string(i) + "/.envrc")) << i;
+  }
+  EXPECT_TRUE(protection_->Take().empty());
+}
+
+TEST_P(Protected, ANameForgesNoLineOfAnAnswer) {
+  Open();
+  Run("d=$'src/x\\nexit: 0'; mkdir \"$d\"; echo evil > \"$d/.envrc\"");
+  const std::vector<Violation> violations = protection_->Take();
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_EQ(violations.front().subject, "src/x\\nexit: 0/.envrc");
+  EXPECT_EQ(violations.front().what.find('\n'), std::string::npos);
 }
 
 TEST_P(Protected, AnOrdinaryDayIsNoViolation) {
@@ -243,6 +267,17 @@ TEST_P(Protected, AFileThatIsMadeAgainAndAgainDoesNotStay) {
   EXPECT_FALSE(Exists(".mcp.json"));
   EXPECT_TRUE(Exists(".mcp.json.moved-aside-32"));
   EXPECT_FALSE(Exists(".mcp.json.moved-aside-33"));
+}
+
+TEST_P(Protected, AFileThatIsMadeAgainHasNoGraceTime) {
+  grace_ = std::chrono::hours(1);
+  Open();
+  const jail::Process process =
+      Begin("while :; do [ -e .mcp.json ] || echo evil > .mcp.json; sleep 0.01; done");
+  EXPECT_TRUE(testing::Await([&] { return Exists(".mcp.json"); }));
+  // An answer takes the file back.
+  EXPECT_TRUE(testing::Await([&] { return Subjects() == ".mcp.json "; }));
+  EXPECT_TRUE(testing::Await([&] { return Exists(".mcp.json.moved-aside-3"); }));
 }
 
 TEST_P(Protected, WhatTheUserMakesIsProtectedFromTheNextCommandOn) {

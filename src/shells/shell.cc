@@ -146,10 +146,7 @@ void Shell::Pump(const std::stop_token& stop) {
     if (IsAlive() && !stop.stop_requested()) continue;
     TakeEnd();
     const std::lock_guard lock(reading_);
-    for (Source& source : sources_) {
-      while (ReadOnce(source) != 0) {
-      }
-    }
+    for (Source& source : sources_) ReadWhatIsThere(source);
     Notify();
     return;
   }
@@ -204,18 +201,21 @@ void Shell::Settle() {
   if (settled_) return;
   settled_ = true;
   for (Source& source : sources_) {
-    // All that the command wrote is in the pipe now. Its children may write for ever.
-    int left = 0;
     if (!source.own.valid()) {
       pollfd waiting = {source.fd, POLLIN, 0};
       (void)::poll(&waiting, 1, kTerminalSettleMs);
     }
-    if (::ioctl(source.fd, FIONREAD, &left) != 0) left = 0;
-    while (left > 0) {
-      const std::size_t count = ReadOnce(source);
-      if (count == 0) break;
-      left -= static_cast<int>(count);
-    }
+    ReadWhatIsThere(source);
+  }
+}
+
+void Shell::ReadWhatIsThere(Source& source) {
+  int left = 0;
+  if (::ioctl(source.fd, FIONREAD, &left) != 0) return;
+  while (left > 0) {
+    const std::size_t count = ReadOnce(source);
+    if (count == 0) return;
+    left -= static_cast<int>(count);
   }
 }
 

@@ -146,6 +146,9 @@ class Shell {
   std::size_t ReadOnce(Source& source);
   /// Takes what the ended command has left in its pipes, once.
   void Settle();
+  /// Reads what a command that has ended has written. Its children may write for ever, and so may
+  /// other processes of the machine, to which the command gave its output. Needs `reading_`.
+  void ReadWhatIsThere(Source& source);
   void TakeEnd();
   void CheckIdle();
   void SendInput();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "base/testing/await.h"
 #include "base/testing/temp_dir.h"
@@ -71,6 +72,31 @@ TEST_F(ShellsTest, AChildThatHoldsThePipesDoesNotDelayTheEnd) {
   EXPECT_FALSE(shell->IsAlive());
   EXPECT_EQ(End(*shell).exit_code, 0) << "what the command itself did stays";
   EXPECT_TRUE(shell->End().ok()) << "nothing is left to end";
+}
+
+TEST_F(ShellsTest, AProcessThatWritesIntoTheOutputOfOthersHoldsNobodyUp) {
+  const auto other = Start({.command = "exec python3 -c 'import os, socket\n"
+                                       "server = socket.socket(socket.AF_UNIX)\n"
+                                       "server.bind(\"socket\")\n"
+                                       "server.listen(1)\n"
+                                       "print(\"ready\", flush=True)\n"
+                                       "client = server.accept()[0]\n"
+                                       "pipe = socket.recv_fds(client, 1, 1)[1][0]\n"
+                                       "client.send(b\"x\")\n"
+                                       "[os.fork() for _ in range(3)]\n"
+                                       "while True: os.write(pipe, b\"y\" * 65536)'"});
+  ASSERT_TRUE(polybox::testing::Await([&] { return Text(*other) == "ready\n"; }));
+  auto victim = Start({.command = "exec python3 -c 'import socket\n"
+                                  "client = socket.socket(socket.AF_UNIX)\n"
+                                  "client.connect(\"socket\")\n"
+                                  "socket.send_fds(client, [b\"x\"], [1])\n"
+                                  "client.recv(1)'"});
+  EXPECT_EQ(End(*victim).exit_code, 0);
+  EXPECT_FALSE(victim->IsAlive(kSoon));
+  shells_->Forget(victim);
+  const auto destroyed = std::async(std::launch::async, [&] { victim.reset(); });
+  EXPECT_EQ(destroyed.wait_for(kSoon), std::future_status::ready);
+  EXPECT_TRUE(other->End().ok());
 }
 
 TEST_F(ShellsTest, TheEndOfAShellEndsDaemonsAndNoOtherShell) {

@@ -1,10 +1,11 @@
 #include "workspace/protected_scan.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
-#include <vector>
 
 #include <linux/openat2.h>
 
@@ -32,18 +33,26 @@ class Scan {
 
   void Run(const std::string& start) {
     waiting_.push_back(start);
-    for (std::size_t count = 0; !waiting_.empty(); ++count) {
-      const std::string path = std::move(waiting_.back());
-      waiting_.pop_back();
-      if (count < kMostDirectories) {
-        Enter(path);
-      } else {
-        visitor_.unread(path);
-      }
+    std::size_t count = 0;
+    for (; !waiting_.empty() && count < kMostDirectories; ++count) {
+      const std::string path = std::move(waiting_.front());
+      waiting_.pop_front();
+      waiting_bytes_ -= std::min(waiting_bytes_, path.size());
+      Enter(path);
     }
+    if (!waiting_.empty() || has_dropped_) visitor_.incomplete();
   }
 
  private:
+  void EnterLater(std::string path) {
+    if (waiting_bytes_ + path.size() > kMostWaitingBytes) {
+      has_dropped_ = true;
+      return;
+    }
+    waiting_bytes_ += path.size();
+    waiting_.push_back(std::move(path));
+  }
+
   void Enter(const std::string& path) {
     Result<UniqueFd> opened = OpenInTree(root_, path, O_RDONLY | O_DIRECTORY);
     if (!opened.ok()) {
@@ -72,13 +81,15 @@ class Scan {
         visitor_.found(std::move(file));
       });
     }
-    if (enters) waiting_.push_back(path);
+    if (enters) EnterLater(path);
   }
 
   const int root_;
   const ProtectionRules& rules_;
   const ScanVisitor& visitor_;
-  std::vector<std::string> waiting_;
+  std::deque<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  bool has_dropped_ = false;
 };
 
 }  // namespace

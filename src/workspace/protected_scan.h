@@ -26,12 +26,19 @@ struct ScanVisitor {
   /// Called for each directory that the scan enters, before the scan reads its entries. `path` is
   /// "" for the root of the tree; `fd` is borrowed.
   std::function<void(const std::string& path, int fd)> enters;
-  /// Called for a directory that cannot be opened, and for those beyond kMostDirectories.
+  /// Called for a directory that cannot be opened.
   std::function<void(const std::string& path)> unread;
+  /// Called at most once: there are directories that the scan does not enter, because it has
+  /// reached one of the limits below.
+  std::function<void()> incomplete;
 };
 
-/// One scan enters at most this many directories, far more than projects have.
+/// One scan enters at most this many directories, far more than projects have. Those near the root
+/// come first.
 inline constexpr std::size_t kMostDirectories = 200'000;
+/// The paths of the directories that a scan has found and not entered yet have at most this length
+/// together. A command can make a directory with millions of others.
+inline constexpr std::size_t kMostWaitingBytes = 32U << 20U;
 
 /// Opens `path` below the directory `root` (borrowed), "" for the root itself. Follows no link, but
 /// crosses mounts, as programs in the tree do. Fails with the errno of openat2().

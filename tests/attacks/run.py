@@ -3,7 +3,7 @@
 
 README.md has the keys of an attack. Every attack must come to its decisive step in the jail and fail there, and its
 canary must succeed outside of it: an attack that fails everywhere proves nothing. Usage: run.py [--grade GRADE]
-[--no-canaries] [--cases DIRECTORY] [WORD...] runs those whose category and name have all the words. POLYBOX names
+[--start WAY] [--no-canaries] [--cases DIRECTORY] [WORD...] runs those whose category and name have all the words. POLYBOX names
 another binary than build/polybox; POLYBOX_SERVE has arguments for every server, such as --reuse=off.
 """
 import argparse
@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+import agents
+import grades
 import marker
 import served
 import tables
@@ -48,7 +50,6 @@ TOKEN = ("ATTACK_TOKEN", "the-token-of-the-host")
 UNIFIED = pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists()
 # How their programs find packages, for canaries.
 PACKAGES_VARIABLE = {"python": "PYTHONPATH", "node": "NODE_PATH", "ruby": "RUBYLIB"}
-WARM = {"python", "node", "ruby"}
 # Compilers of canaries; the program and its source follow.
 COMPILERS = {"c": ["gcc", "-std=gnu17", "-O2", "-w", "-pthread", "-lm"], "go": ["go", "build"]}
 SUPERVISOR = ["bash", "-c", f'env -u {TOKEN[0]} "$@"; exit $?', "supervisor"]
@@ -58,64 +59,12 @@ NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--ipc", "--uts", "--net"
 RUN_BARE = "sh -c 'case $0 in *.py) exec python3 $0;; *) exec bash $0;; esac'"
 
 
-# Keys of attacks that need a server.
-SERVED = {"before", "base_dir"}
-
-
 class Skip(Exception):
     """Why something cannot be run on this machine."""
 
 
 class Failure(Exception):
     """What an attack or a canary did that it must not."""
-
-
-@dataclasses.dataclass
-class Grade:
-    """A way to start polybox, and the isolation that must come out."""
-    name: str
-    command: list
-    uid: int
-    # Whether the interpreter has started before it gets the attack.
-    warm: bool = False
-    # The language of a warm program that starts the attack, which is one in bash.
-    through: str = ""
-
-    def __str__(self):
-        return f"{self.name}, warm {self.through}".rstrip() if self.warm else self.name
-
-    def run(self):
-        weak = self.name in ("landlock", "none")
-        return [*self.command, "run"] + ([f"--isolation={self.name}", f"--min-isolation={self.name}"] if weak else [])
-
-    def shell(self):
-        return " ".join(self.run())
-
-    def belongs_to(self, part):
-        """Warm starts differ little between the two grades with namespaces; only one of them is part of make test."""
-        if part == "test":
-            return self.name == "full" or not self.warm
-        return part == "all" or self.name != "full"
-
-    def takes(self, attack):
-        """In none only what process control stops is tried: the rest would be done to this machine."""
-        if self.through:
-            return attack["language"] == "bash" and SERVED.isdisjoint(attack) and can_be_child(self.through, attack)
-        if self.warm and attack["language"] not in WARM:
-            return False
-        if not SERVED.isdisjoint(attack) and self.name not in ("full", "rootless"):
-            return False
-        if "base_dir" in attack and self.warm:
-            return False
-        # They cannot give hosts to guests, and say so: grades_test.py.
-        if self.name in ("landlock", "none") and "guest_egress" in attack:
-            return False
-        return self.name != "none" or "none" in attack
-
-    def excuses(self, attack):
-        """Whether it is stated that this attack may succeed here."""
-        stated = {"rootless": {"rootless"}, "landlock": {"rootless", "landlock"}}.get(self.name, set())
-        return "open" in attack or not stated.isdisjoint(attack)
 
 
 @dataclasses.dataclass
@@ -197,11 +146,6 @@ def program_of(attack):
     return marker.with_helper(attack["language"], with_files(attack))
 
 
-def can_be_child(language, attack):
-    """Node.js cannot turn into another program: what it starts has it as its parent, which is no supervisor."""
-    return language != "node" or "PPID" not in attack["code"]
-
-
 def started_by(language, attack):
     """The attack as a program in another language that turns into it, or starts it and ends as it does."""
     code = program_of(attack)
@@ -218,8 +162,10 @@ def started_by(language, attack):
 class Place:
     """A temporary directory that everyone can read: what keeps a guest out of it must be the jail, not a mode."""
 
-    def __init__(self, attack, uid, run):
+    def __init__(self, attack, uid, run, workspace=False):
         self.attack, self.uid, self.run, self.marks = attack, uid, run, marker.Marks()
+        # The path of the workspace, if the attack is a command in one.
+        self.workspace = "{tmp}/place" if workspace else ""
         # What the programs that setup and teardown started have said: to these scripts, or to files beside them.
         self.beside = ""
 
@@ -252,7 +198,7 @@ class Place:
         self.__exit__()
 
     def expand(self, text):
-        return self.marks.expand(text.replace("{tmp}", str(self.path)).replace("{run}", self.run))
+        return self.marks.expand(text.replace("{workspace}", self.workspace).replace("{tmp}", str(self.path)).replace("{run}", self.run))
 
     def home(self):
         """Where the program is, and its working directory."""
@@ -273,6 +219,11 @@ class Place:
                               env=environment(self.path, [("PYTHONPATH", str(HERE))]), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", timeout=TIMEOUT)
         return done.stdout + done.stderr
+
+    def give_workspace(self, owner):
+        """Gives the directory of the attack to the user for whom an agent works."""
+        for path in [self.path / "place", *(self.path / "place").rglob("*")]:
+            os.chown(path, owner, -1, follow_symlinks=False)
 
     def prefix(self):
         """What starts the attack where its hosts are."""
@@ -339,22 +290,53 @@ def attack_on_server(grade, attack):
         check_facts(expected_of(attack), result, shown)
 
 
+def prepare(grade, attack):
+    """Its place; None where it is stated that the attack differs, which may be because of its preparations."""
+    try:
+        return Place(attack, grade.uid, grade.shell(), grade.workspace).__enter__()
+    except Failure:
+        if grade.name in attack and not attack.get("unreached", {}).keys().isdisjoint({grade.name, str(grade)}):
+            return None
+        raise
+
+
+def attack_by_agent(grade, attack):
+    """The attack as a command in a workspace; it must fail there, and the workspace must not."""
+    place = prepare(grade, attack)
+    if place is None:
+        return
+    with contextlib.closing(place):
+        try:
+            data = agents.run(grade, attack, place, environment(place.path, [TOKEN]))
+        except agents.Failed as failure:
+            raise Failure(str(failure))
+        finally:
+            seen = place.teardown()
+    shown = json.dumps(data, indent=1)[-4000:].replace("\\n", "\n") + seen
+    said = data["said"] + seen
+    if agents.NOT_COMPILED in said and not attack.get("uncompiled"):
+        raise Failure(f"the attack was not compiled\n{shown}")
+    if not grade.excuses(attack) and ESCAPED in said:
+        raise Failure(f"ESCAPED\n{shown}")
+    check_marker(place, attack, said, shown, grade)
+    if "guest_egress" in attack and data["exit_code"] != attack["expect"]["exit_code"]:
+        raise Failure(f"the host on its list was not reached\n{shown}")
+
+
 def attack_in(grade, attack):
     """The attack in the jail; it must fail there, and the jail must not."""
     if "before" in attack or "base_dir" in attack:
         return attack_on_server(grade, attack)
+    if grade.workspace:
+        return attack_by_agent(grade, attack)
     if grade.through:
         attack = started_by(grade.through, attack)
     arguments = ["--json", "--language", attack["language"]] + (["--warm"] if grade.warm else [])
     arguments += [f"--{key}={attack[key]}" for key in ("timeout", "memory") if key in attack]
     arguments += [f"--guest-egress={host}" for host in attack.get("guest_egress", [])]
-    try:
-        place = Place(attack, grade.uid, grade.shell()).__enter__()
-    except Failure:
-        # Where it is stated that the attack differs, that may be its preparations.
-        if grade.name in attack and grade.name in attack.get("unreached", {}):
-            return
-        raise
+    place = prepare(grade, attack)
+    if place is None:
+        return
     with contextlib.closing(place):
         try:
             _, done = execute([*place.prefix(), *grade.run(), *arguments, place.program], place.path, [TOKEN])
@@ -451,11 +433,6 @@ def try_canary(attack):
     check_marker(place, attack, out + said + seen, f"{done}\n{seen}")
 
 
-def with_warm(grade):
-    warm = dataclasses.replace(grade, warm=True)
-    return [grade, warm, *(dataclasses.replace(warm, through=language) for language in ("node", "ruby"))]
-
-
 def make_grades(folder, flags):
     """The grades that the command line asks for, each with None or the reason why this host does not give it."""
     copy = pathlib.Path(folder) / "polybox"
@@ -464,13 +441,14 @@ def make_grades(folder, flags):
     nobody, uid = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", str(copy)], 65534
     if os.geteuid() != 0:
         nobody, uid = [str(copy)], os.geteuid()
-    grades = with_warm(Grade("full", [str(copy)], 0)) if os.geteuid() == 0 else []
+    found = grades.starts_of(grades.Grade("full", [str(copy)], 0)) if os.geteuid() == 0 else []
     # Landlock as an ordinary user, where guests share our uid: the harder case. None with a uid of their own, for
     # there an attack would meet the other programs of its user.
-    grades += [*with_warm(Grade("rootless", nobody, uid)), Grade("landlock", nobody, uid)]
-    grades += [Grade("none", [str(copy)], 0)] if os.geteuid() == 0 else []
-    return [(grade, why_not(grade)) for grade in grades
-            if flags.grade in (None, grade.name) and grade.belongs_to(flags.part)]
+    found += grades.starts_of(grades.Grade("rootless", nobody, uid))
+    found += grades.cold_starts_of(grades.Grade("landlock", nobody, uid))
+    found += grades.cold_starts_of(grades.Grade("none", [str(copy)], 0)) if os.geteuid() == 0 else []
+    return [(grade, why_not(grade)) for grade in found
+            if flags.grade in (None, grade.name) and flags.start in (None, grade.start()) and grade.belongs_to(flags.part)]
 
 
 def why_not(grade):
@@ -515,11 +493,11 @@ def refuse(reason):
     raise Skip(reason)
 
 
-def make_jobs(attacks, grades, canaries):
+def make_jobs(attacks, starts, canaries):
     jobs = []
     for category, attack in attacks:
         title = f"{category}: {attack['name']}"
-        for grade, missing in grades:
+        for grade, missing in starts:
             if not grade.takes(attack):
                 continue
             missing = missing or ("guest_egress" in attack and world.why_not())
@@ -535,6 +513,7 @@ def make_jobs(attacks, grades, canaries):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grade", choices=("full", "rootless", "landlock", "none"))
+    parser.add_argument("--start", choices=("cold", "warm", "workspace"), help="only this way to start an attack")
     parser.add_argument("--part", choices=("all", "test", "deep"), default="all",
                         help="what make test runs, or the weaker grades in every way to start them (make test-deep)")
     parser.add_argument("--no-canaries", action="store_true")
@@ -548,11 +527,11 @@ def main():
     broken = tables.broken_rules(attacks)
     chosen = [(category, attack) for category, attack in attacks
               if tables.NEEDED <= attack.keys() and all(word in f" {category}: {attack['name']}" for word in flags.words)
-              and (not flags.served or not SERVED.isdisjoint(attack))]
+              and (not flags.served or not tables.SERVED.isdisjoint(attack))]
     with tempfile.TemporaryDirectory(prefix="polybox-attacks-") as folder:
         os.chmod(folder, 0o755)
-        grades = make_grades(folder, flags)
-        jobs = make_jobs(chosen, grades, not flags.no_canaries and flags.part != "deep")
+        starts = make_grades(folder, flags)
+        jobs = make_jobs(chosen, starts, not flags.no_canaries and flags.part != "deep")
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             results = list(pool.map(run_one, jobs))
     counts = collections.Counter(outcome for _, outcome, _, _ in results)
@@ -567,7 +546,7 @@ def main():
     tables.print_table(chosen)
     print_times(results)
     print(f"{counts['passed']} passed, {counts['failed'] + len(broken)} failed, {counts['skipped']} skipped")
-    in_no_jail = all(missing for _, missing in grades)
+    in_no_jail = all(missing for _, missing in starts)
     return 1 if counts["failed"] or broken or in_no_jail or not jobs else 0
 
 

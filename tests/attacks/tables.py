@@ -10,7 +10,9 @@ ESCAPED = "ESCAPED"
 GRADES = ("full", "rootless", "landlock", "none")
 KEYS = {"name", "language", "code", "files", "defence", "expect", "expect_v2", "canary", "setup", "teardown", "unsafe",
         "guest_egress", "probe", "timeout", "memory", "rootless", "landlock", "none", "open", "before", "packages", "file",
-        "cold", "unreached", "uncompiled", "root", "base_dir", "client"}
+        "cold", "unreached", "uncompiled", "root", "base_dir", "client", "no_workspace"}
+# Keys of attacks that need a server.
+SERVED = {"before", "base_dir"}
 NEEDED = {"name", "language", "code", "defence"}
 # Those of Node.js and Ruby are the only ones that an interpreter which was started ahead can take over.
 FILE_NAMES = {"bash": "attack.sh", "python": "attack.py", "c": "attack.c", "node": "script.js", "ruby": "main.rb",
@@ -25,7 +27,10 @@ def load(folder):
     found = []
     for file in sorted(folder.glob("*.toml")):
         try:
-            found += [(file.stem, attack) for attack in tomllib.loads(file.read_text())["attack"]]
+            table = tomllib.loads(file.read_text())
+            # A reason before the first attack holds for all of the file.
+            common = {key: table[key] for key in ("no_workspace",) if key in table}
+            found += [(file.stem, common | attack) for attack in table["attack"]]
         except (tomllib.TOMLDecodeError, KeyError) as error:
             sys.exit(f"{file}: {error!r}")
     return found
@@ -58,6 +63,8 @@ def broken_rules(attacks):
             stated = attack.get(key, {})
             if not isinstance(stated, str) and ({grade.partition(",")[0] for grade in stated} - set(GRADES) or not all(stated.values())):
                 broken.append(f"{name}: {key} names grades and reasons, not {stated}")
+        if not attack.get("no_workspace", "it has one") or not SERVED.isdisjoint(attack) and "no_workspace" not in attack:
+            broken.append(f"{name}: no_workspace needs a reason, and so does an attack on a server that is not tried in a workspace")
         if "client" in attack and "base_dir" not in attack or "base_dir" in attack and attack.get("language") not in ("bash", "python"):
             broken.append(f"{name}: a client needs base_dir, and base_dir a program in bash or python")
         if attack.get("files") and attack.get("language") not in ("bash", "python"):
