@@ -24,11 +24,9 @@ class OpenApi : public testing::DoorTableTest {
 
 /// Returns "GET /download/*" and the like for every operation.
 std::set<std::string> OperationsOf(const json::value& document) {
-  const std::map<std::string, std::string> methods = {{"get", "GET"},
-                                                      {"post", "POST"},
-                                                      {"head", "HEAD"},
-                                                      {"options", "OPTIONS"},
-                                                      {"parameters", ""}};
+  const std::map<std::string, std::string> methods = {{"get", "GET"},         {"post", "POST"},
+                                                      {"delete", "DELETE"},   {"head", "HEAD"},
+                                                      {"options", "OPTIONS"}, {"parameters", ""}};
   std::set<std::string> operations;
   for (const auto& [path, item] : document.at("paths").as_object()) {
     for (const auto& member : item.as_object()) {

@@ -22,8 +22,11 @@ using testing::DoorTableTest;
 
 /// Returns "GET /download/*" and the like for each operation of a file of api/.
 std::set<std::string> OperationsOf(std::string_view file) {
-  const std::map<std::string, std::string, std::less<>> methods = {
-      {"get", "GET"}, {"post", "POST"}, {"head", "HEAD"}, {"options", "OPTIONS"}};
+  const std::map<std::string, std::string, std::less<>> methods = {{"get", "GET"},
+                                                                   {"post", "POST"},
+                                                                   {"delete", "DELETE"},
+                                                                   {"head", "HEAD"},
+                                                                   {"options", "OPTIONS"}};
   std::set<std::string> operations;
   const Result<json::Value> document = json::Parse(file);
   EXPECT_TRUE(document.ok()) << document.error().message();

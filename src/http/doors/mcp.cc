@@ -70,6 +70,11 @@ class PostAnswer {
     Begin();
     exchange_->End();
   }
+  /// The client is gone: a cancelled request has no answer that could be ended.
+  void Leave() {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
   /// Ends a POST whose messages have no answer.
   void Accept() {
     const std::lock_guard lock(mutex_);
@@ -211,7 +216,8 @@ class StreamableTransport {
     connection->Take(std::move(body), request.body.size());
     if (!has_request) return answer->Accept();
     // The running call keeps the connection.
-    exchange->OnDisconnect([weak = std::weak_ptr(connection)] {
+    exchange->OnDisconnect([weak = std::weak_ptr(connection), left = std::weak_ptr(answer)] {
+      if (const auto held = left.lock()) held->Leave();
       if (const auto held = weak.lock()) held->CancelAll();
     });
   }
