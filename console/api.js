@@ -90,7 +90,6 @@ export async function toolNames() {
 /// Calls a tool and returns its data.
 export async function callTool(name, args, signal) {
   const result = await rpc("tools/call", {name, arguments: args}, name, signal);
-  const text = (result.content ?? []).map(block => block.text ?? "").join("\n");
-  if (result.isError) throw new Error(text);
-  return {data: result.structuredContent ?? {}, text};
+  if (result.isError) throw new Error((result.content ?? []).map(block => block.text ?? "").join("\n"));
+  return result.structuredContent;
 }

@@ -5,6 +5,7 @@ import {Output} from "./output.js";
 import {byId, bytes, make, show} from "./page.js";
 
 const REFRESH_MS = 2000;
+const SNAPSHOTS_MS = 10_000;
 // Below the 50 seconds that BashOutput waits at most.
 const WAIT_SECONDS = 20;
 // Tokens of four characters; the page does not show much more at once.
@@ -23,6 +24,8 @@ export class Workspaces {
     this.tools = new Set();
     this.chosen = null;
     this.visible = false;
+    this.snapshots = [];
+    this.nextSnapshots = 0;
   }
 
   /// Returns whether the server has workspaces.
@@ -48,7 +51,7 @@ export class Workspaces {
       if (!document.hidden) {
         this.list = (await askJson("workspaces")).workspaces;
         this.#draw();
-        await this.#showSnapshots();
+        await this.#askSnapshots();
       }
     } catch (failure) {
       if (failure instanceof Unauthorized) return this.unauthorized();
@@ -64,7 +67,7 @@ export class Workspaces {
     this.drawn = text;
     const focused = document.activeElement?.dataset?.command;
     byId("workspace-list").replaceChildren(...this.list.map(each => this.#panel(each)));
-    this.drawnSnapshots = "";
+    this.#drawSnapshots();
     if (focused) byId("workspace-list").querySelector(`[data-command="${CSS.escape(focused)}"]`)?.focus();
   }
 
@@ -126,7 +129,7 @@ export class Workspaces {
     let since = "";
     for (let wait = 0; !signal.aborted; wait = WAIT_SECONDS) {
       const args = this.#arguments(workspace, {shell_id: command.shell_id, since, wait, budget_tokens: BUDGET});
-      const {data} = await callTool("BashOutput", args, signal);
+      const data = await callTool("BashOutput", args, signal);
       for (const stream of data.streams) {
         if (stream.left_out_bytes) this.output.leave(stream.left_out_bytes);
         this.output.write(stream.name === "stderr" ? "stderr" : "stdout", stream.content);
@@ -140,24 +143,29 @@ export class Workspaces {
     if (this.output.isEmpty) this.output.note("The command printed nothing.");
   }
 
-  async #showSnapshots() {
-    if (!this.tools.has("snapshot_list")) return;
-    const lists = await Promise.all(this.list.map(async workspace => {
-      const {data, text} = await callTool("snapshot_list", this.#arguments(workspace));
-      return data.snapshots ?? text.split("\n").filter(line => line.includes("\t")).map(line => {
-        const [name, , created] = line.split("\t");
-        return {name, created};
-      });
+  /// Asks for the snapshots, but less often than for the commands: git does the work.
+  async #askSnapshots() {
+    if (!this.tools.has("snapshot_list") || Date.now() < this.nextSnapshots) return;
+    this.nextSnapshots = Date.now() + SNAPSHOTS_MS;
+    this.snapshots = await Promise.all(this.list.map(async workspace => {
+      try {
+        return (await callTool("snapshot_list", this.#arguments(workspace))).snapshots;
+      } catch (failure) {
+        if (failure instanceof Unauthorized) throw failure;
+        return failure.message;
+      }
     }));
-    const drawn = JSON.stringify(lists);
-    if (drawn === this.drawnSnapshots) return;
-    this.drawnSnapshots = drawn;
-    this.list.forEach((workspace, i) => {
-      const place = byId("workspace-list").querySelector(`[data-workspace="${CSS.escape(workspace.name)}"] .snapshots`);
-      const items = lists[i].map(each => make("li", {}, make("code", {}, each.name), " ",
-        make("span", {className: "muted"}, [each.created, each.description].filter(part => part).join(" · "))));
-      place.replaceChildren(make("h3", {}, "Snapshots"),
-        items.length ? make("ul", {}, ...items) : make("p", {className: "muted"}, "None"));
+    this.#drawSnapshots();
+  }
+
+  #drawSnapshots() {
+    this.snapshots.forEach((snapshots, i) => {
+      const place = byId("workspace-list").children[i].querySelector(".snapshots");
+      const item = each => make("li", {}, make("code", {}, each.name), " ",
+        make("span", {className: "muted"}, [clockOf(each.time), each.description].filter(part => part).join(" · ")));
+      const content = typeof snapshots === "string" ? make("p", {className: "error"}, snapshots)
+        : snapshots.length ? make("ul", {}, ...snapshots.map(item)) : make("p", {className: "muted"}, "None");
+      place.replaceChildren(make("h3", {}, "Snapshots"), content);
       show(place, true);
     });
   }

@@ -332,7 +332,7 @@ def looks(checks, browser, server):
 def workspaces(checks, browser):
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(project())
-        server = stack.enter_context(serving.Server(["--workspace", folder, "--mode", "shell"]))
+        server = stack.enter_context(serving.Server(["--workspace", folder, "--tools", "all", "--mode", "shell"]))
         other = start(server, "echo the-other")
         started = start(server, "echo before; until [ -e go ]; do sleep 0.1; done; echo '<b>after</b>'; exec sleep 600")
         console = Console(checks, browser, server, "workspaces")
@@ -358,9 +358,11 @@ def workspaces(checks, browser):
             f"""document.activeElement === document.querySelector("{running}")"""))
         console.check_look()
         has_snapshots = "snapshot_list" in {tool["name"] for tool in rpc(server, "tools/list")["tools"]}
-        console.check("snapshots are shown where the server has them",
-                      page.await_true("document.querySelector('.snapshots').hidden") if not has_snapshots else
-                      page.await_true("!document.querySelector('.snapshots').hidden"))
+        if has_snapshots:
+            rpc(server, "tools/call", "snapshot_create", name="a-snapshot", description="of the test")
+        console.check("snapshots are shown where the server has them", page.await_true(
+            "document.querySelector('.snapshots').innerText.includes('a-snapshot')" if has_snapshots else
+            "document.querySelector('.snapshots').hidden"))
         rpc(server, "tools/call", "KillShell", shell_id=started)
         console.check("the end of a command is told", page.await_true(
             "document.getElementById('process-state').textContent.startsWith('completed')"), page.text("#process-state"))
