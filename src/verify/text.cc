@@ -133,6 +133,9 @@ std::int64_t NumberOr0(std::string_view digits) {
 }
 
 bool EndsInLine(std::string_view text) {
+  // Maven resets the colors of the terminal at its end.
+  constexpr std::string_view kReset = "\x1b[0m";
+  while (text.ends_with(kReset)) text.remove_suffix(kReset.size());
   return text.empty() || text.ends_with('\n');
 }
 

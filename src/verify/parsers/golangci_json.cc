@@ -1,8 +1,13 @@
 // golangci-lint's JSON of versions 1 and 2: one object. A linter that could not run is a warning in
 // `Report`; a package that does not compile is an issue of the linter "typecheck".
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "verify/collect.h"
 #include "verify/json_text.h"
 #include "verify/parsers/all.h"
+#include "verify/parsers/compiler_lines.h"
 #include "verify/parsers/to_report.h"
 #include "verify/text.h"
 
@@ -11,8 +16,27 @@ namespace {
 
 constexpr std::string_view kWhat = "golangci-lint's JSON";
 
+/// A package that does not compile is an issue at the first line of a file. Its text has the lines
+/// of the compiler, of which the first is taken.
+std::optional<CompilerLine> CompilerLineIn(const json::Object& issue) {
+  if (TextIn(issue, "FromLinter") != "typecheck") return std::nullopt;
+  std::string_view text = TextIn(issue, "Text");
+  std::string_view line;
+  while (TakeLine(text, line)) {
+    if (const auto parts = ReadCompilerLine(line)) return parts;
+  }
+  return std::nullopt;
+}
+
 Status Add(const json::Object& issue, FindingCollector& findings) {
   POLYBOX_ASSIGN_OR_RETURN(const json::Object* place, NeedObject(issue, "Pos", kWhat));
+  if (const auto parts = CompilerLineIn(issue)) {
+    findings.Add({.file = parts->file,
+                  .range = {.line = parts->line, .column = parts->column},
+                  .rule = "typecheck",
+                  .message = parts->message});
+    return {};
+  }
   const std::string_view severity = TextIn(issue, "Severity");
   std::string fix;
   if (const json::Array* fixes = ArrayIn(issue, "SuggestedFixes");

@@ -1,6 +1,9 @@
 // JUnit's XML in the forms of Maven's Surefire, CTest, PHPUnit, busted and others.
+#include <algorithm>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "verify/collect.h"
 #include "verify/parsers/all.h"
@@ -33,6 +36,27 @@ std::string_view WithoutName(const JunitCase& test) {
   return repeats ? rest : text;
 }
 
+/// Where a Java test failed: "shop/CartTest.java" and the line. The first frame of a stack is that
+/// of the assertion, so the frame of the test's own class is taken.
+struct JavaPlace {
+  std::string file;
+  std::int64_t line = 0;
+};
+
+/// Reads the frame "\tat shop.CartTest.wrong(CartTest.java:10)".
+JavaPlace FindJavaPlace(const JunitCase& test) {
+  const std::size_t at = test.text.find(fmt::format("at {}.", test.class_name));
+  if (test.class_name.empty() || at == std::string::npos) return {};
+  std::string_view rest = std::string_view(test.text).substr(at);
+  rest = rest.substr(0, rest.find('\n'));
+  if (!TakeUntil(rest, "(")) return {};
+  const auto file = TakeUntil(rest, ":");
+  if (!file || !file->ends_with(".java")) return {};
+  std::string folder = test.class_name.substr(0, test.class_name.rfind('.') + 1);
+  std::ranges::replace(folder, '.', '/');
+  return {folder + std::string(*file), NumberOr0(rest.substr(0, rest.find(')')))};
+}
+
 void Take(const JunitCase& test, TestCollector& tests) {
   const bool missing = IsMissingProgram(test);
   if (test.outcome == JunitOutcome::kPassed) return tests.Passed(SuiteOf(test), test.name);
@@ -44,13 +68,14 @@ void Take(const JunitCase& test, TestCollector& tests) {
   if (message.empty() || message == "Failed") message = output;
   if (Trim(message).empty()) message = test.type;
   if (message.empty()) message = "the test failed without a message";
+  const JavaPlace java = FindJavaPlace(test);
   // An error that belongs to no test, such as a file that could not be loaded.
   const bool is_stray = test.name.empty() && test.class_name.empty();
   tests.Failed({.suite = SuiteOf(test),
                 .name = is_stray ? "outside of the tests" : test.name,
                 .errored = missing || test.outcome == JunitOutcome::kErrored,
-                .file = test.file,
-                .line = test.line,
+                .file = java.line != 0 ? java.file : test.file,
+                .line = java.line != 0 ? java.line : test.line,
                 .message = message,
                 .output = output});
 }

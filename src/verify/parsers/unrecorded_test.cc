@@ -1,6 +1,5 @@
 // Parsers of tools of which no output is recorded. The texts follow the tools' documentation.
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -31,34 +30,6 @@ TEST(PhpstanJson, ReadsMessagesByFile) {
 TEST(PhpstanJson, IsCleanWithAnEmptyListOfFiles) {
   EXPECT_TRUE(IsClean(Parse(
       "phpstan-json", R"({"totals":{"errors":0,"file_errors":0},"files":[],"errors":[]})", 0)));
-}
-
-TEST(GolangciJson, ReadsIssuesAndTheirAbsence) {
-  const Report report =
-      Parse("golangci-json",
-            R"({"Issues":[{"FromLinter":"errcheck","Text":"not checked","Severity":"",)"
-            R"("Pos":{"Filename":"a.go","Line":6,"Column":11}}],"Report":{}})",
-            1);
-  const auto* found = std::get_if<FindingReport>(&report);
-  ASSERT_NE(found, nullptr);
-  ASSERT_EQ(found->findings.size(), 1U);
-  EXPECT_EQ(found->findings[0].rule, "errcheck");
-  EXPECT_EQ(found->findings[0].range.line, 6);
-  EXPECT_TRUE(IsClean(Parse("golangci-json", R"({"Issues":null,"Report":{}})", 0)));
-}
-
-TEST(JacocoXml, CountsALineWithCoveredInstructionsAsRun) {
-  const Report report = Parse("jacoco-xml",
-                              R"(<!DOCTYPE report PUBLIC "-//JACOCO//DTD Report 1.1//EN" )"
-                              R"("report.dtd"><report name="x"><package name="shop">)"
-                              R"(<sourcefile name="Cart.java"><line nr="3" mi="0" ci="2"/>)"
-                              R"(<line nr="4" mi="2" ci="0"/></sourcefile></package></report>)",
-                              0);
-  const auto* coverage = std::get_if<CoverageReport>(&report);
-  ASSERT_NE(coverage, nullptr);
-  ASSERT_EQ(coverage->files.size(), 1U);
-  EXPECT_EQ(coverage->files[0].file, "shop/Cart.java");
-  EXPECT_EQ(coverage->files[0].lines, (std::vector<LineHits>{{3, 2}, {4, 0}}));
 }
 
 constexpr std::string_view kSuite =
