@@ -103,7 +103,7 @@ Result<std::vector<CheckResult>> RunChecks(const Context& context, const Wishes&
                            SettingsFor(context.config.settings, wishes));
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
-                           MakeAgentTools(settings, context.log, nullptr));
+                           MakeAgentTools(settings, context.log));
   const workspace::Workspace& workspace = *agents->workspaces.all().front();
   POLYBOX_ASSIGN_OR_RETURN(const verify::Project project, verify::Project::Open(workspace, ""));
   const StopOnSignal stop(signals.get());
