@@ -107,12 +107,13 @@ check:
 
 bench: $(BINARY)
 	@tools/setup bench
-	$(call build,release,bench_jail)
+	$(call build,release,bench_jail bench_scrub)
 	@tests/bench/command_line.py
 	@$(RELEASE)/tests/bench/bench_jail
 	@tests/bench/run.py --write
 	@tests/bench/load.py
 	@tests/bench/agents.py
+	@$(RELEASE)/tests/bench/bench_scrub
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md
