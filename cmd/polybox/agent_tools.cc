@@ -10,16 +10,42 @@
 #include "isolation.h"
 #include "net/egress_ledger.h"
 #include "tools/all_tools.h"
+#include "tools/observe_calls.h"
 #include "tools/registry.h"
+#include "tools/scrub_answers.h"
 
 namespace polybox::cmd {
 namespace {
 
-Result<tools::Registry> ToolsOf(const config::Settings& settings) {
+/// Returns the tools that the settings choose. Their answers have no secrets, and their calls are
+/// recorded.
+Result<tools::Registry> ToolsOf(const config::Settings& settings, const AgentSecrets& secrets,
+                                AgentObservers& observers) {
   POLYBOX_ASSIGN_OR_RETURN(const tools::Registry all, tools::Registry::Make(tools::AllTools()));
   Result<tools::Registry> chosen = all.Select(Split(settings.tools, ',')).In("tools");
-  if (!chosen.ok() || !settings.readonly) return chosen;
-  return chosen->ReadOnly();
+  if (!chosen.ok()) return chosen;
+  tools::Registry offered = settings.readonly ? chosen->ReadOnly() : *std::move(chosen);
+  if (!secrets.store->configured()) offered = offered.Without(tools::Needs::kSecrets);
+  return offered.Changed([&](tools::Tool tool) {
+    return tools::Observed(tools::Scrubbed(std::move(tool), secrets.scrubber),
+                           [&observers](const obs::ToolCall& call) { observers.Record(call); });
+  });
+}
+
+/// Returns the figures of the scrubber for the metrics.
+obs::AgentFigures FiguresOf(const AgentSecrets& secrets) {
+  return {
+      .scrub_hits =
+          [scrubber = secrets.scrubber] {
+            std::vector<obs::KeptCounters::Value> values;
+            const secrets::Scrubber::Counts counts = scrubber->counts();
+            for (const auto& [name, count] : counts.hits) {
+              values.push_back({{name}, static_cast<double>(count)});
+            }
+            return values;
+          },
+      .scrubbed_bytes =
+          [scrubber = secrets.scrubber] { return static_cast<double>(scrubber->counts().bytes); }};
 }
 
 Result<workspace::WorkspaceSet> WorkspacesOf(const config::Settings& settings) {
@@ -105,23 +131,36 @@ std::vector<registries::Client> MachineHome::Clients() {
   return registries::ClientsOn(installed->registry.all(), installed->toolchains, SearchPath());
 }
 
-Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
-                                                   const log::Logger& log,
+Result<std::unique_ptr<AgentTools>> MakeAgentTools(const Context& context,
                                                    const launch::JailHome* own) {
-  POLYBOX_ASSIGN_OR_RETURN(tools::Registry tools, ToolsOf(settings));
+  const config::Settings& settings = context.config.settings;
+  const log::Logger& log = context.log;
   POLYBOX_ASSIGN_OR_RETURN(workspace::WorkspaceSet workspaces, WorkspacesOf(settings));
+  POLYBOX_ASSIGN_OR_RETURN(AgentSecrets secrets,
+                           OpenSecrets(settings, context.secrets, workspaces, log));
+  POLYBOX_ASSIGN_OR_RETURN(std::unique_ptr<AgentObservers> observers,
+                           AgentObservers::Make(settings, FiguresOf(secrets), log));
+  secrets.store->Watch(
+      [observers = observers.get()](const secrets::Access& access) { observers->Record(access); });
+  POLYBOX_ASSIGN_OR_RETURN(tools::Registry tools, ToolsOf(settings, secrets, *observers));
   mcp::DispatcherOptions options = {
       .tools = std::move(tools),
       .structured_output = *mcp::StructuredOutputNamed(settings.structured_output),
-      .version = kVersion};
+      .version = kVersion,
+      .scrub = [scrubber = secrets.scrubber](json::Value& value) {
+        tools::ScrubJson(value, *scrubber);
+      }};
   auto home = std::make_unique<MachineHome>(settings, log, own);
   POLYBOX_ASSIGN_OR_RETURN(std::unique_ptr<machine::Network> network,
                            NetworkOf(settings, *home, log));
   machine::MachineSettings machines = MachineSettingsOf(settings, workspaces);
   machines.network = network.get();
+  if (!secrets.directory.empty()) machines.closed.push_back(secrets.directory);
   machines.tools = [home = home.get()] { return home->Tools(); };
   return std::unique_ptr<AgentTools>(
       new AgentTools{.workspaces = std::move(workspaces),
+                     .secrets = std::move(secrets),
+                     .observers = std::move(observers),
                      .dispatcher = mcp::Dispatcher(std::move(options), log),
                      .home = std::move(home),
                      .network = std::move(network),

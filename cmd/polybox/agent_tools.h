@@ -6,7 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "agent_observers.h"
+#include "agent_secrets.h"
 #include "base/log.h"
+#include "command.h"
 #include "config/settings.h"
 #include "installed.h"
 #include "launch/jail_home.h"
@@ -51,6 +54,8 @@ class MachineHome {
 /// Destroying it waits for running calls.
 struct AgentTools {
   workspace::WorkspaceSet workspaces;
+  AgentSecrets secrets;
+  std::unique_ptr<AgentObservers> observers;
   mcp::Dispatcher dispatcher;
   std::unique_ptr<MachineHome> home;
   std::unique_ptr<machine::Network> network;
@@ -63,14 +68,17 @@ struct AgentTools {
 
   /// Returns what each call gets. The transport sets the principal.
   tools::Context context() {
-    return {.principal = "", .workspaces = &workspaces, .machines = &machines, .shells = &shells};
+    return {.principal = "",
+            .workspaces = &workspaces,
+            .machines = &machines,
+            .shells = &shells,
+            .secrets = secrets.store.get()};
   }
 };
 
 /// Opens the workspaces and chooses the tools. Starts and writes nothing. An error is a mistake in
 /// the settings. `own` as for MachineHome.
-Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
-                                                   const log::Logger& log,
+Result<std::unique_ptr<AgentTools>> MakeAgentTools(const Context& context,
                                                    const launch::JailHome* own);
 
 }  // namespace polybox::cmd

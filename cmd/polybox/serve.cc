@@ -289,7 +289,7 @@ Result<std::unique_ptr<AgentTools>> AgentToolsFor(const Context& context,
   const bool wanted = context.config.OriginOf("workspace").source != config::Source::kDefault ||
                       context.config.OriginOf("workspaces").source != config::Source::kDefault;
   if (!wanted) return std::unique_ptr<AgentTools>();
-  return MakeAgentTools(context.config.settings, context.log, &home);
+  return MakeAgentTools(context, &home);
 }
 
 /// Returns options without a dispatcher if there are no tools. The server has no route for MCP
@@ -303,6 +303,14 @@ http::McpOptions McpOf(AgentTools* agents) {
 Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Context& context) {
   POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
                            AgentToolsFor(context, parts.home));
+  if (agents != nullptr) {
+    behind.metrics.AddPage([observers = agents->observers.get()](std::string& text) {
+      observers->metrics().AppendTo(text);
+    });
+    behind.metrics.AddGauge(
+        "sandbox_background_shells", "Commands of agents that still run.",
+        [shells = &agents->shells] { return static_cast<double>(shells->Running()); });
+  }
   POLYBOX_ASSIGN_OR_RETURN(std::vector<http::Door> doors,
                            http::MakeDoors({.settings = parts.doors,
                                             .executor = behind.executor,

@@ -26,6 +26,9 @@ struct DispatcherOptions {
   std::string version;
   /// How to use the tools together, for a model; what the descriptions say is not said again.
   std::string instructions = {};
+  /// Removes secrets from an answer of any method. Answers of tools need it not: see
+  /// tools/scrub_answers.h. May be null.
+  std::function<void(json::Value&)> scrub = nullptr;
 };
 
 /// The result of a request, or why it could not be answered.
@@ -55,6 +58,8 @@ class Dispatcher {
   Outcome Discover() const;
   Outcome ListTools(const Request& request, Version version) const;
   Outcome CallTool(const Request& request, Version version, const tools::Context& context) const;
+  /// Removes secrets from answers that do not come from a tool.
+  void Scrub(const Request& request, Outcome& outcome) const;
   json::Object ServerInfo(Version version) const;
   /// Adds what every modern result has.
   json::Object Complete(json::Object result, Version version) const;

@@ -55,6 +55,7 @@ struct Annotations {
 enum class Needs {
   kNothing,
   kCommands,  ///< Commands that run or have run. A server with `readonly` starts none.
+  kSecrets,   ///< Secrets of the operator. A server without any does not offer the tool.
 };
 
 /// What there is to say of a tool besides its structs.
@@ -69,6 +70,8 @@ struct Row {
   std::string group;
   Annotations annotations;
   Needs needs = Needs::kNothing;
+  /// The answer is not scrubbed (tools/scrub_answers.h), because it is a secret itself.
+  bool reveals_secrets = false;
 };
 
 struct Tool {

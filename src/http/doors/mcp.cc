@@ -100,6 +100,8 @@ mcp::ConnectionOptions ConnectionFor(const Request& request, const McpOptions& o
       .settled = settled,
       .largest_message = kLargestBody};
   connection.context.principal = request.client;
+  connection.context.origin.trace_parent = request.Header("traceparent");
+  connection.context.origin.trace_state = request.Header("tracestate");
   if (TakesEvents(request)) {
     connection.notify = [answer](const json::Value& message) { answer->Report(message); };
   }
