@@ -107,13 +107,14 @@ check:
 
 bench: $(BINARY)
 	@tools/setup bench
-	$(call build,release,bench_jail bench_verify)
+	$(call build,release,bench_jail bench_verify bench_scrub)
 	@tests/bench/command_line.py
 	@$(RELEASE)/tests/bench/bench_jail
 	@$(RELEASE)/tests/bench/bench_verify
 	@tests/bench/run.py --write
 	@tests/bench/load.py
 	@tests/bench/agents.py
+	@$(RELEASE)/tests/bench/bench_scrub
 
 docs: $(BINARY)
 	$(BINARY) docs settings > docs/settings.md

@@ -15,35 +15,76 @@
 #include "tools/all_tools.h"
 #include "tools/change_watcher.h"
 #include "tools/file_resource.h"
+#include "tools/observe_calls.h"
 #include "tools/output_resource.h"
 #include "tools/registry.h"
+#include "tools/scrub_answers.h"
 
 namespace polybox::cmd {
 namespace {
 
+/// Returns the tools that the settings choose.
 Result<tools::Registry> ToolsOf(const config::Settings& settings) {
   POLYBOX_ASSIGN_OR_RETURN(const tools::Registry all, tools::Registry::Make(tools::AllTools()));
   Result<tools::Registry> chosen = all.Select(Split(settings.tools, ',')).In("tools");
-  if (!chosen.ok() || !settings.readonly) return chosen;
-  return chosen->ReadOnly();
+  if (!chosen.ok()) return chosen;
+  return settings.readonly ? chosen->ReadOnly() : *std::move(chosen);
 }
 
-/// Returns what the server offers to agents.
-Result<mcp::DispatcherOptions> OfferOf(const config::Settings& settings, Fixtures fixtures) {
-  POLYBOX_ASSIGN_OR_RETURN(tools::Registry tools, ToolsOf(settings));
-  mcp::DispatcherOptions offer = {
-      .tools = std::move(tools),
-      .structured_output = *mcp::StructuredOutputNamed(settings.structured_output),
-      .version = kVersion};
-  const std::shared_ptr<tools::ChangeWatcher> watcher = tools::ChangeWatcher::Make();
-  offer.sources = {std::make_shared<tools::OutputResources>(watcher),
-                   std::make_shared<tools::FileResources>(watcher)};
-  if (fixtures == Fixtures::kNo) return offer;
+/// Returns the tools, whose answers have no secrets, and whose calls are recorded.
+tools::Registry Guarded(const tools::Registry& tools, const AgentSecrets& secrets,
+                        AgentObservers& observers) {
+  return tools.Changed([&](tools::Tool tool) {
+    return tools::Observed(tools::Scrubbed(std::move(tool), secrets.scrubber),
+                           [&observers](const obs::ToolCall& call) { observers.Record(call); });
+  });
+}
+
+/// Returns the figures of the scrubber for the metrics.
+obs::AgentFigures FiguresOf(const AgentSecrets& secrets) {
+  return {
+      .scrub_hits =
+          [scrubber = secrets.scrubber] {
+            std::vector<obs::KeptCounters::Value> values;
+            const secrets::Scrubber::Counts counts = scrubber->counts();
+            for (const auto& [name, count] : counts.hits) {
+              values.push_back({{name}, static_cast<double>(count)});
+            }
+            return values;
+          },
+      .scrubbed_bytes =
+          [scrubber = secrets.scrubber] { return static_cast<double>(scrubber->counts().bytes); }};
+}
+
+/// Adds what the conformance suite of MCP calls.
+Status AddFixtures(mcp::DispatcherOptions& offer) {
   std::vector<tools::Tool> all = offer.tools.tools();
   std::ranges::move(conformance::FixtureTools(), std::back_inserter(all));
   POLYBOX_ASSIGN_OR_RETURN(offer.tools, tools::Registry::Make(std::move(all)));
   offer.sources.insert(offer.sources.begin(), conformance::FixtureDocuments());
   offer.prompts = conformance::FixturePrompts();
+  return {};
+}
+
+/// Returns what the server offers to agents.
+Result<mcp::DispatcherOptions> OfferOf(tools::Registry tools, const config::Settings& settings,
+                                       const AgentSecrets& secrets, AgentObservers& observers,
+                                       Fixtures fixtures) {
+  if (!secrets.store->configured()) tools = tools.Without(tools::Needs::kSecrets);
+  mcp::DispatcherOptions offer = {
+      .tools = std::move(tools),
+      .structured_output = *mcp::StructuredOutputNamed(settings.structured_output),
+      .version = kVersion,
+      .scrub = [scrubber = secrets.scrubber](json::Value& value) {
+        tools::ScrubJson(value, *scrubber);
+      }};
+  const std::shared_ptr<tools::ChangeWatcher> watcher = tools::ChangeWatcher::Make();
+  offer.sources = {std::make_shared<tools::OutputResources>(watcher),
+                   std::make_shared<tools::FileResources>(watcher)};
+  if (fixtures == Fixtures::kYes) POLYBOX_RETURN_IF_ERROR(AddFixtures(offer));
+  // Last, so that no tool and no source is left out.
+  offer.tools = Guarded(offer.tools, secrets, observers);
+  for (auto& source : offer.sources) source = tools::Scrubbed(std::move(source), secrets.scrubber);
   return offer;
 }
 
@@ -130,19 +171,33 @@ std::vector<registries::Client> MachineHome::Clients() {
   return registries::ClientsOn(installed->registry.all(), installed->toolchains, SearchPath());
 }
 
-Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
-                                                   const log::Logger& log,
+Result<std::unique_ptr<AgentTools>> MakeAgentTools(const Context& context,
                                                    const AgentToolsOptions& options) {
-  POLYBOX_ASSIGN_OR_RETURN(mcp::DispatcherOptions offer, OfferOf(settings, options.fixtures));
+  const config::Settings& settings = context.config.settings;
+  const log::Logger& log = context.log;
+  // First, because a wrong name of a group is a usage error wherever polybox is started.
+  POLYBOX_ASSIGN_OR_RETURN(tools::Registry chosen, ToolsOf(settings));
   POLYBOX_ASSIGN_OR_RETURN(workspace::WorkspaceSet workspaces, WorkspacesOf(settings));
+  POLYBOX_ASSIGN_OR_RETURN(AgentSecrets secrets,
+                           OpenSecrets(settings, context.secrets, workspaces, log));
+  POLYBOX_ASSIGN_OR_RETURN(std::unique_ptr<AgentObservers> observers,
+                           AgentObservers::Make(settings, FiguresOf(secrets), log));
+  secrets.store->Watch(
+      [observers = observers.get()](const secrets::Access& access) { observers->Record(access); });
+  POLYBOX_ASSIGN_OR_RETURN(
+      mcp::DispatcherOptions offer,
+      OfferOf(std::move(chosen), settings, secrets, *observers, options.fixtures));
   auto home = std::make_unique<MachineHome>(settings, log, options.own);
   POLYBOX_ASSIGN_OR_RETURN(std::unique_ptr<machine::Network> network,
                            NetworkOf(settings, *home, log));
   machine::MachineSettings machines = MachineSettingsOf(settings, workspaces);
   machines.network = network.get();
+  if (!secrets.directory.empty()) machines.closed.push_back(secrets.directory);
   machines.tools = [home = home.get()] { return home->Tools(); };
   return std::unique_ptr<AgentTools>(
       new AgentTools{.workspaces = std::move(workspaces),
+                     .secrets = std::move(secrets),
+                     .observers = std::move(observers),
                      .dispatcher = mcp::Dispatcher(std::move(offer), log),
                      .home = std::move(home),
                      .network = std::move(network),

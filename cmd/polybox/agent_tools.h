@@ -6,7 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "agent_observers.h"
+#include "agent_secrets.h"
 #include "base/log.h"
+#include "command.h"
 #include "config/settings.h"
 #include "installed.h"
 #include "launch/jail_home.h"
@@ -54,6 +57,8 @@ class MachineHome {
 /// Destroying it waits for running calls.
 struct AgentTools {
   workspace::WorkspaceSet workspaces;
+  AgentSecrets secrets;
+  std::unique_ptr<AgentObservers> observers;
   mcp::Dispatcher dispatcher;
   std::unique_ptr<MachineHome> home;
   std::unique_ptr<machine::Network> network;
@@ -79,7 +84,8 @@ struct AgentTools {
             .machines = &machines,
             .shells = &shells,
             .verification = verification.get(),
-            .code = code.get()};
+            .code = code.get(),
+            .secrets = secrets.store.get()};
   }
 };
 
@@ -93,9 +99,8 @@ struct AgentToolsOptions {
 };
 
 /// Opens the workspaces and chooses the tools. Starts and writes nothing. An error is a mistake in
-/// the settings.
-Result<std::unique_ptr<AgentTools>> MakeAgentTools(const config::Settings& settings,
-                                                   const log::Logger& log,
+/// the settings. `context` must outlive the result.
+Result<std::unique_ptr<AgentTools>> MakeAgentTools(const Context& context,
                                                    const AgentToolsOptions& options = {});
 
 }  // namespace polybox::cmd

@@ -99,11 +99,16 @@ verify::CheckRequest RequestFor(const Wishes& wishes) {
 }
 
 Result<std::vector<CheckResult>> RunChecks(const Context& context, const Wishes& wishes) {
-  POLYBOX_ASSIGN_OR_RETURN(const config::Settings settings,
-                           SettingsFor(context.config.settings, wishes));
+  config::Loaded loaded = context.config;
+  POLYBOX_ASSIGN_OR_RETURN(loaded.settings, SettingsFor(context.config.settings, wishes));
+  const Context own = {.config = loaded,
+                       .out = context.out,
+                       .err = context.err,
+                       .log = context.log,
+                       .secrets = context.secrets,
+                       .subcommands = context.subcommands};
   POLYBOX_ASSIGN_OR_RETURN(const UniqueFd signals, http::StopSignals());
-  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
-                           MakeAgentTools(settings, context.log));
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents, MakeAgentTools(own));
   const workspace::Workspace& workspace = *agents->workspaces.all().front();
   POLYBOX_ASSIGN_OR_RETURN(const verify::Project project, verify::Project::Open(workspace, ""));
   const StopOnSignal stop(signals.get());

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "config/load.h"
+#include "secrets/environment.h"
 #include "terminal.h"
 
 namespace polybox::cmd {
@@ -49,6 +50,8 @@ struct Context {
   const Terminal& out;
   const Terminal& err;
   const log::Logger& log;
+  /// Taken out of the environment before anything else happened.
+  const std::vector<secrets::EnvironmentSecret>& secrets;
   /// All subcommands, for code that describes the program (completion).
   const std::vector<Subcommand>& subcommands;
 };

@@ -8,6 +8,7 @@
 #include "command_line.h"
 #include "complaint.h"
 #include "config/load.h"
+#include "secrets/environment.h"
 
 namespace polybox::cmd {
 namespace {
@@ -41,6 +42,8 @@ bool WantsJson(int argc, char** argv) {
 }
 
 int Main(int argc, char** argv, const Terminal& out) {
+  // First of all, so that no map of the environment and no child process has them.
+  const std::vector<secrets::EnvironmentSecret> environment = secrets::TakeEnvironmentSecrets();
   const Terminal err(stderr);
   const std::vector<Subcommand> subcommands = AllSubcommands();
   auto answer = ParseCommandLine(argc, argv, subcommands);
@@ -69,8 +72,12 @@ int Main(int argc, char** argv, const Terminal& out) {
     for (const std::string& warning : loaded->warnings) log.Warn(warning);
   }
   try {
-    return parsed.subcommand->run(
-        {.config = *loaded, .out = out, .err = err, .log = log, .subcommands = subcommands});
+    return parsed.subcommand->run({.config = *loaded,
+                                   .out = out,
+                                   .err = err,
+                                   .log = log,
+                                   .secrets = environment,
+                                   .subcommands = subcommands});
   } catch (const std::exception& failure) {
     // polybox reports errors as values. An exception is one that a library threw unexpectedly.
     const Error error(ErrorKind::kSystem, failure.what());

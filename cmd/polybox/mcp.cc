@@ -36,8 +36,7 @@ void GreetTerminal(const Terminal& err) {
 }
 
 Result<int> Serve(const Context& context) {
-  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents,
-                           MakeAgentTools(context.config.settings, context.log));
+  POLYBOX_ASSIGN_OR_RETURN(const std::unique_ptr<AgentTools> agents, MakeAgentTools(context));
   agents->code = MakeCodeEngine(context, *agents->home);
   GreetTerminal(context.err);
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));

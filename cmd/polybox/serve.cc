@@ -265,7 +265,7 @@ Result<std::unique_ptr<AgentTools>> AgentToolsFor(const Context& context,
   const bool wanted = context.config.OriginOf("workspace").source != config::Source::kDefault ||
                       context.config.OriginOf("workspaces").source != config::Source::kDefault;
   if (!wanted) return std::unique_ptr<AgentTools>();
-  return MakeAgentTools(context.config.settings, context.log, {.own = &home, .fixtures = fixtures});
+  return MakeAgentTools(context, {.own = &home, .fixtures = fixtures});
 }
 
 http::McpOptions McpOf(AgentTools& agents) {
@@ -280,8 +280,25 @@ http::WorkspaceLister ListerOf(AgentTools& agents) {
   return [&agents](const std::string& principal) {
     tools::Context context = agents.context();
     context.principal = principal;
-    return tools::ListWorkspaces(context);
+    std::vector<tools::ListedWorkspace> listed = tools::ListWorkspaces(context);
+    for (tools::ListedWorkspace& workspace : listed) {
+      for (tools::ListedCommand& each : workspace.commands) {
+        if (auto scrubbed = agents.secrets.scrubber->Scrub(each.command)) {
+          each.command = *std::move(scrubbed);
+        }
+      }
+    }
+    return listed;
   };
+}
+
+/// Adds the figures of calls of tools. `agents` must live while the metrics are served.
+void ShowAgents(obs::Metrics& metrics, AgentTools& agents) {
+  metrics.AddPage([observers = agents.observers.get()](std::string& text) {
+    observers->metrics().AppendTo(text);
+  });
+  metrics.AddGauge("sandbox_background_shells", "Commands of agents that still run.",
+                   [shells = &agents.shells] { return static_cast<double>(shells->Running()); });
 }
 
 /// Makes all doors and serves them until a signal ends the server. Returns the exit code.
@@ -302,6 +319,7 @@ Result<int> AnswerRequests(const Parts& parts, const Behind& behind, const Conte
         std::make_unique<http::ExecuteRunner>(behind.executor, http::ExecuteOptionsFor(door_parts));
     door_parts.mcp = McpOf(*agents);
     door_parts.list_workspaces = ListerOf(*agents);
+    ShowAgents(behind.metrics, *agents);
   }
   POLYBOX_ASSIGN_OR_RETURN(std::vector<http::Door> doors, http::MakeDoors(std::move(door_parts)));
   return ServeUntilSignalled({.doors = std::move(doors),

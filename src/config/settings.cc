@@ -8,6 +8,8 @@
 #include "net/address.h"
 #include "net/egress_policy.h"
 #include "net/site.h"
+#include "obs/span_exporter.h"
+#include "secrets/matcher.h"
 
 namespace polybox::config {
 namespace {
@@ -31,7 +33,7 @@ Complaint CheckDirectoryName(const std::string& name) {
   return plain ? std::nullopt : Complaint("expected a plain directory name without /");
 }
 
-/// The next three functions leave the rules to the code that uses the values, so that both agree.
+/// The next five functions leave the rules to the code that uses the values, so that both agree.
 Complaint CheckEgressHost(const std::string& entry) {
   std::string complaint = net::ComplaintAboutEntry(entry);
   return complaint.empty() ? std::nullopt : Complaint(std::move(complaint));
@@ -45,6 +47,16 @@ Complaint CheckAllowedHost(const std::string& entry) {
 Complaint CheckAllowedOrigin(const std::string& entry) {
   std::string complaint = net::ComplaintAboutOrigin(entry);
   return complaint.empty() ? std::nullopt : Complaint(std::move(complaint));
+}
+
+Complaint CheckScrubPattern(const std::string& entry) {
+  const Result<secrets::Pattern> pattern = secrets::ParsePattern(entry);
+  return pattern.ok() ? std::nullopt : Complaint(pattern.error().message());
+}
+
+Complaint CheckCollector(const std::string& url) {
+  const Result<obs::CollectorUrl> collector = obs::ParseCollectorUrl(url);
+  return collector.ok() ? std::nullopt : Complaint(collector.error().message());
 }
 
 // The table of settings. Its initialization is dynamic, so it may only be read after main() has
@@ -468,6 +480,41 @@ const std::vector<Setting> kRows = {
      .doc = "Whether commands may run with the host's root uid, without capabilities, if a "
             "workspace belongs to root and its file system cannot map owners; `SECURITY.md` says "
             "what that means"},
+    {.key = "secrets-dir",
+     .member = &Settings::secrets_dir,
+     .scope = Scope::kAgents,
+     .doc = "Directory of secrets that agents may read by name, each a file; also a variable "
+            "CODEGEN_SANDBOX_SECRET_NAME is such a secret; no command and no other tool gets one"},
+    {.key = "scrub",
+     .member = &Settings::scrub,
+     .scope = Scope::kAgents,
+     .doc = "What is removed from the answers of tools: known secrets in any case, with on also "
+            "what looks like a token (`policies/secret-shapes.toml`)",
+     .choices = {"on", "known"}},
+    {.key = "scrub-patterns",
+     .member = &Settings::scrub_patterns,
+     .scope = Scope::kAgents,
+     .doc = "A regular expression (RE2) for more secrets that are removed from answers, with the "
+            "name that stands in their place; its first group is the secret, if it has one; may "
+            "be given several times, in the variable with a line for each",
+     .default_doc = "none",
+     .item = "NAME=EXPRESSION",
+     .separator = '\n',
+     .check = CheckScrubPattern},
+    {.key = "audit-log",
+     .member = &Settings::audit_log,
+     .scope = Scope::kAgents,
+     .doc = "File to which a line is appended for each call of a tool and for each secret that an "
+            "agent gets: names, sizes, outcome, duration and caller, never arguments or answers"},
+    {.key = "otlp-endpoint",
+     .member = &Settings::otlp_endpoint,
+     .scope = Scope::kAgents,
+     .doc = "Collector that gets a span for each call of a tool, by OTLP over HTTP with JSON, as "
+            "http://HOST:PORT; a bad value of OTEL_EXPORTER_OTLP_ENDPOINT causes a warning and "
+            "counts as not set",
+     .env = {"OTEL_EXPORTER_OTLP_ENDPOINT"},
+     .env_is_lenient = true,
+     .check = CheckCollector},
     {.key = "tools",
      .member = &Settings::tools,
      .scope = Scope::kAgents,

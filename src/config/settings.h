@@ -107,6 +107,11 @@ struct Settings {
   /// Making the jail again takes a tenth of a second.
   Duration workspace_idle_time = std::chrono::minutes(10);
   bool workspace_as_root = false;
+  std::string secrets_dir;
+  std::string scrub = "on";
+  std::vector<std::string> scrub_patterns;
+  std::string audit_log;
+  std::string otlp_endpoint;
   std::string tools = "core";
   std::string structured_output = "auto";
 };

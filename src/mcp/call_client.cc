@@ -87,6 +87,17 @@ Result<json::Object> CallClient::Ask(const std::vector<tools::Question>& questio
     return Error(ErrorKind::kUnavailable,
                  fmt::format("the client cannot answer {}", *missing_.begin()));
   }
+  if (!options_.scrub) return AskScrubbed(questions);
+  std::vector<tools::Question> scrubbed = questions;
+  for (tools::Question& question : scrubbed) {
+    json::Value params = std::move(question.params);
+    options_.scrub(params);
+    question.params = std::move(params.as_object());
+  }
+  return AskScrubbed(scrubbed);
+}
+
+Result<json::Object> CallClient::AskScrubbed(const std::vector<tools::Question>& questions) {
   if (!IsModern(options_.version)) return AskOnStream(questions);
   return task_ != nullptr ? task_->Ask(questions) : AskByAnswer(questions);
 }
@@ -125,9 +136,11 @@ Result<json::Object> CallClient::AskByAnswer(const std::vector<tools::Question>&
 
 void CallClient::Log(tools::LogLevel level, std::string_view text) {
   if (!options_.send || !options_.log_level || level < *options_.log_level) return;
+  json::Value data = json::Text(text);
+  if (options_.scrub) options_.scrub(data);
   options_.send(NotificationMessage(
       "notifications/message",
-      {{"level", NameOf(level)}, {"logger", "polybox"}, {"data", json::Text(text)}}));
+      {{"level", NameOf(level)}, {"logger", "polybox"}, {"data", std::move(data)}}));
 }
 
 bool CallClient::BecomeTask() {

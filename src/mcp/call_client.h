@@ -37,6 +37,8 @@ struct CallClientOptions {
   /// Makes a task of the call and answers the request with it. Returns null if that cannot be.
   std::function<std::shared_ptr<Task>()> make_task = nullptr;
   std::stop_token stop = {};
+  /// Removes secrets from questions and lines of the log. May be null.
+  std::function<void(json::Value&)> scrub = nullptr;
 };
 
 class CallClient final : public tools::Client {
@@ -59,6 +61,8 @@ class CallClient final : public tools::Client {
   std::optional<Outcome> TakeQuestions();
 
  private:
+  /// Asks questions that have no secrets.
+  Result<json::Object> AskScrubbed(const std::vector<tools::Question>& questions);
   Result<json::Object> AskOnStream(const std::vector<tools::Question>& questions);
   Result<json::Object> AskByAnswer(const std::vector<tools::Question>& questions);
 

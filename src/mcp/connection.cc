@@ -311,12 +311,14 @@ Outcome Connection::Subscribe(const Request& request, Version version,
 
 CallClientOptions Connection::ClientOptionsFor(const Incoming& incoming,
                                                const std::shared_ptr<Call>& call) {
-  CallClientOptions options = {.request = incoming.request,
-                               .version = incoming.version,
-                               .principal = options_.context.principal,
-                               .seal = options_.dispatcher.seal(),
-                               .capabilities = CapabilitiesOf(incoming),
-                               .stop = call->stop_token()};
+  CallClientOptions options = {
+      .request = incoming.request,
+      .version = incoming.version,
+      .principal = options_.context.principal,
+      .seal = options_.dispatcher.seal(),
+      .capabilities = CapabilitiesOf(incoming),
+      .stop = call->stop_token(),
+      .scrub = [this](json::Value& value) { options_.dispatcher.Scrub(value); }};
   if (options_.notify) {
     options.send = [this, call](const json::Value& message) {
       call->WhileOpen([&] { options_.notify(message); });

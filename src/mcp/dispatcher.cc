@@ -42,6 +42,23 @@ const json::Value* MetaMember(const Request& request, std::string_view key) {
   return meta == nullptr ? nullptr : meta->if_contains(key);
 }
 
+/// Returns how the request came. The trace context of `_meta` is nearer to the call than that of
+/// the header, which `transport` has.
+tools::CallOrigin OriginOf(const Request& request, Version version,
+                           const tools::CallOrigin& transport) {
+  tools::CallOrigin origin = transport;
+  origin.method = request.method;
+  origin.protocol_version = NameOf(version);
+  origin.request_id = json::Write(request.id);
+  const json::Value* parent = MetaMember(request, "traceparent");
+  if (parent == nullptr || !parent->is_string()) return origin;
+  origin.trace_parent = parent->get_string();
+  const json::Value* state = MetaMember(request, "tracestate");
+  const bool has_state = state != nullptr && state->is_string();
+  origin.trace_state = has_state ? std::string(state->get_string()) : "";
+  return origin;
+}
+
 std::variant<Version, RpcError> ModernVersionOf(const Request& request, const json::Value& named) {
   if (!named.is_string()) {
     return BadParams(fmt::format("_meta[\"{}\"] must be a string", kVersionKey));
@@ -132,6 +149,7 @@ Outcome Dispatcher::Answer(const Request& request, Version version,
                            const tools::Context& context) const {
   try {
     Outcome outcome = AnswerUnguarded(request, version, context);
+    Scrub(request, outcome);
     if (auto* result = std::get_if<json::Object>(&outcome)) {
       return Complete(std::move(*result), version);
     }
@@ -156,6 +174,25 @@ Outcome Dispatcher::AnswerUnguarded(const Request& request, Version version,
   if (IsModern(version) && request.method == "server/discover") return Discover();
   if (!IsModern(version) && request.method == "ping") return json::Object();
   return NoMethod(request);
+}
+
+void Dispatcher::Scrub(json::Value& value) const {
+  if (options_.scrub) options_.scrub(value);
+}
+
+void Dispatcher::Scrub(const Request& request, Outcome& outcome) const {
+  if (!options_.scrub) return;
+  if (auto* error = std::get_if<RpcError>(&outcome)) {
+    json::Value message = json::Text(error->message);
+    options_.scrub(message);
+    error->message = message.get_string();
+    return options_.scrub(error->data);
+  }
+  // These lists are ours, and long.
+  if (request.method == "tools/call" || request.method == "tools/list") return;
+  json::Value result = std::get<json::Object>(std::move(outcome));
+  options_.scrub(result);
+  outcome = std::move(result.as_object());
 }
 
 json::Object Dispatcher::ServerInfo(Version version) const {
@@ -251,8 +288,10 @@ Outcome Dispatcher::CallTool(const Request& request, Version version,
   }
   const json::Value* arguments = request.params.if_contains("arguments");
   const bool given = arguments != nullptr && !arguments->is_null();
-  return DescribeAnswer(tool->call(context, given ? *arguments : json::Value(json::Object())),
-                        version, form);
+  tools::Context own = context;
+  own.origin = OriginOf(request, version, context.origin);
+  return DescribeAnswer(tool->call(own, given ? *arguments : json::Value(json::Object())), version,
+                        form);
 }
 
 }  // namespace polybox::mcp

@@ -30,6 +30,9 @@ struct DispatcherOptions {
   std::string instructions = {};
   Sources sources = {};
   std::vector<tools::Prompt> prompts = {};
+  /// Removes secrets from answers of all methods, documents and prompts included, and from what is
+  /// asked of the client. Answers of tools need it not: see tools/scrub_answers.h. May be null.
+  std::function<void(json::Value&)> scrub = nullptr;
 };
 
 class Dispatcher {
@@ -53,6 +56,8 @@ class Dispatcher {
   /// Returns the result with what every modern result has; `type` is its resultType.
   json::Object Complete(json::Object result, Version version,
                         std::string_view type = "complete") const;
+  /// Removes secrets from what a client gets beside answers: questions and lines of its log.
+  void Scrub(json::Value& value) const;
 
   const Documents& documents() const { return documents_; }
   const StateSeal& seal() const { return seal_; }
@@ -64,6 +69,8 @@ class Dispatcher {
   Outcome Discover() const;
   Outcome ListTools(const Request& request, Version version) const;
   Outcome CallTool(const Request& request, Version version, const tools::Context& context) const;
+  /// Removes secrets from answers that do not come from a tool.
+  void Scrub(const Request& request, Outcome& outcome) const;
   json::Object ServerInfo(Version version) const;
   json::Object Capabilities(Version version) const;
 

@@ -14,6 +14,12 @@ std::vector<double> TimeBounds() {
   return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 }
 
+/// Returns "2xx" and the like; "other" for what is no status.
+std::string StatusClass(int status) {
+  if (status == 101) return "101";
+  return status >= 200 && status < 600 ? std::to_string(status / 100) + "xx" : "other";
+}
+
 }  // namespace
 
 Metrics::Metrics()
@@ -24,6 +30,13 @@ Metrics::Metrics()
                      "Time from the head of a request to the end of its answer.",
                      {"door", "route"}},
                     TimeBounds()),
+      api_requests_({"sandbox_api_http_requests_total",
+                     "Requests that were answered, by the class of their status.",
+                     {"route", "status"}}),
+      api_time_({"sandbox_api_http_duration_seconds",
+                 "Time from the head of a request to the end of its answer.",
+                 {"route"}},
+                {0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120}),
       runs_(
           {"polybox_runs_total", "Requests that were executed.", {"language", "door", "outcome"}}),
       warm_runs_({"polybox_warm_runs_total",
@@ -47,6 +60,8 @@ Metrics::Metrics()
 void Metrics::RequestAnswered(const RequestFigures& request) {
   requests_.Add({request.door, request.route, std::to_string(request.status)});
   request_time_.Observe({request.door, request.route}, Seconds(request.time));
+  api_requests_.Add({request.route, StatusClass(request.status)});
+  api_time_.Observe({request.route}, Seconds(request.time));
 }
 
 void Metrics::RunEnded(const RunFigures& run) {
@@ -73,17 +88,23 @@ void Metrics::AddCounters(KeptCounters counters) {
   kept_counters_.push_back(std::move(counters));
 }
 
+void Metrics::AddPage(std::function<void(std::string& text)> page) {
+  pages_.push_back(std::move(page));
+}
+
 std::string Metrics::Render() const {
   std::string text;
   for (const Gauge& gauge : gauges_) gauge.AppendTo(text);
-  for (const Counters* counters : {&requests_, &runs_, &warm_runs_, &compile_cache_, &refusals_}) {
+  for (const Counters* counters :
+       {&requests_, &api_requests_, &runs_, &warm_runs_, &compile_cache_, &refusals_}) {
     counters->AppendTo(text);
   }
   for (const KeptCounters& counters : kept_counters_) counters.AppendTo(text);
   for (const Histograms* histograms :
-       {&request_time_, &queue_time_, &install_time_, &compile_time_, &run_time_}) {
+       {&request_time_, &api_time_, &queue_time_, &install_time_, &compile_time_, &run_time_}) {
     histograms->AppendTo(text);
   }
+  for (const auto& page : pages_) page(text);
   return text;
 }
 

@@ -51,6 +51,9 @@ class Metrics {
   /// Adds counters that another object keeps. Call before the first Render().
   void AddCounters(KeptCounters counters);
 
+  /// Adds families that another object renders. Call before the first Render().
+  void AddPage(std::function<void(std::string& text)> page);
+
   /// Returns the text of /metrics.
   std::string Render() const;
 
@@ -58,10 +61,14 @@ class Metrics {
   /// Not locked: filled before the first Render(), and only read later.
   std::vector<Gauge> gauges_;
   std::vector<KeptCounters> kept_counters_;
+  std::vector<std::function<void(std::string&)>> pages_;
   // Each of these has its own lock. A request that is counted while Render() runs may therefore be
   // in one family and not yet in another.
   Counters requests_;
   Histograms request_time_;
+  /// The same by the names and labels of an older server, for its dashboards.
+  Counters api_requests_;
+  Histograms api_time_;
   Counters runs_;
   Counters warm_runs_;
   Counters compile_cache_;

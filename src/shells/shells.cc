@@ -107,6 +107,12 @@ void Shells::Forget(const std::shared_ptr<Shell>& shell) {
   std::erase(shells_, shell);
 }
 
+std::size_t Shells::Running() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(shells_, [](const auto& shell) { return shell->IsAlive(); }));
+}
+
 bool Shells::IsFirst(const Owner& owner) {
   const std::lock_guard lock(mutex_);
   if (std::ranges::find(asked_, owner) != asked_.end()) return false;

@@ -50,6 +50,8 @@ class Shells {
   void Forget(const std::shared_ptr<Shell>& shell);
   /// Returns whether this is the owner's first question. For notes that are said once.
   bool IsFirst(const Owner& owner);
+  /// Returns how many commands with a handle still run.
+  std::size_t Running();
 
  private:
   Status Admit(const Owner& owner, Place place);

@@ -11,6 +11,9 @@
 namespace polybox::machine {
 class Machines;
 }
+namespace polybox::secrets {
+class SecretStore;
+}
 namespace polybox::shells {
 class Shells;
 }
@@ -40,6 +43,17 @@ struct Progress {
 /// and refuse from 25,000; the structured data needs room too.
 inline constexpr std::int64_t kDefaultBudgetTokens = 8000;
 
+/// How the request of a call came, for spans and the audit log.
+struct CallOrigin {
+  /// The method and the version of the protocol, and the id of the request as JSON.
+  std::string method = {};
+  std::string protocol_version = {};
+  std::string request_id = {};
+  /// The header fields `traceparent` and `tracestate` of W3C, or the members of `_meta`.
+  std::string trace_parent = {};
+  std::string trace_state = {};
+};
+
 struct Context {
   /// Names the caller, for state that one caller must not share with another. The name is "stdio"
   /// for the process at the other end of the pipe, otherwise a name that follows from the token.
@@ -68,6 +82,9 @@ struct Context {
   verify::Verification* verification = nullptr;
   /// Runs programs outside of the workspaces; outlives the call. Null: the server runs none.
   CodeRunner* code = nullptr;
+  /// The secrets of the operator; outlive the call. Null if there are none.
+  secrets::SecretStore* secrets = nullptr;
+  CallOrigin origin = {};
 };
 
 }  // namespace polybox::tools

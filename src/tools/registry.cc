@@ -90,6 +90,19 @@ Registry Registry::ReadOnly() const {
   return Registry(std::move(chosen));
 }
 
+Registry Registry::Without(Needs what) const {
+  std::vector<Tool> chosen;
+  std::ranges::copy_if(tools_, std::back_inserter(chosen),
+                       [&](const Tool& tool) { return tool.row.needs != what; });
+  return Registry(std::move(chosen));
+}
+
+Registry Registry::Changed(const std::function<Tool(Tool)>& change) const {
+  std::vector<Tool> changed;
+  for (const Tool& tool : tools_) changed.push_back(change(tool));
+  return Registry(std::move(changed));
+}
+
 const Tool* Registry::Find(std::string_view name) const {
   const auto found = std::ranges::lower_bound(
       tools_, name, {}, [](const Tool& tool) { return std::string_view(tool.row.name); });

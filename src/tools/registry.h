@@ -2,6 +2,7 @@
 // client's prompt cache stays valid. Immutable once made; any thread.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ class Registry {
   Result<Registry> Select(const std::vector<std::string>& groups) const;
   /// Returns the tools that change nothing and need nothing that could.
   Registry ReadOnly() const;
+  /// Returns the tools that do not need `what`.
+  Registry Without(Needs what) const;
+  /// Returns the registry with `change` applied to each tool. The names must stay.
+  Registry Changed(const std::function<Tool(Tool)>& change) const;
 
   /// Returns null if there is no such tool.
   const Tool* Find(std::string_view name) const;

@@ -55,6 +55,7 @@ struct Annotations {
 enum class Needs {
   kNothing,
   kCommands,  ///< Commands that run or have run. A server with `readonly` starts none.
+  kSecrets,   ///< Secrets of the operator. A server without any does not offer the tool.
 };
 
 /// Whether a call may go on as a task, whose result the client fetches later.
@@ -77,6 +78,8 @@ struct Row {
   Annotations annotations;
   Needs needs = Needs::kNothing;
   TaskUse tasks = TaskUse::kNever;
+  /// The answer is not scrubbed (tools/scrub_answers.h), because it is a secret itself.
+  bool reveals_secrets = false;
 };
 
 struct Tool {

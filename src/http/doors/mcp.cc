@@ -201,6 +201,8 @@ class StreamableTransport {
         .conversation = plan.session == nullptr ? nullptr : plan.session->conversation,
         .largest_message = kLargestMcpBody};
     connection.context.principal = request.client;
+    connection.context.origin.trace_parent = request.Header("traceparent");
+    connection.context.origin.trace_state = request.Header("tracestate");
     if (TakesEvents(request)) {
       connection.notify = [answer](const json::Value& message) { answer->Report(message); };
     }

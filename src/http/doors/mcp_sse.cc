@@ -77,6 +77,8 @@ class SseTransport {
                                          .conversation = session->conversation,
                                          .largest_message = kLargestMcpBody};
     connection.context.principal = request.client;
+    connection.context.origin.trace_parent = request.Header("traceparent");
+    connection.context.origin.trace_state = request.Header("tracestate");
     mcp::Connection::Make(std::move(connection))
         ->Take(std::move(body).value(), request.body.size());
   }
