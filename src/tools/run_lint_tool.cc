@@ -19,7 +19,7 @@ Tool RunLintTool() {
        .title = "Run the linter",
        .description = "Runs the linter of the project. Answers with file:line:col:rule: message "
                       "for each finding.",
-       .group = "core",
+       .group = "verify",
        .annotations =
            {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
        .needs = Needs::kCommands},

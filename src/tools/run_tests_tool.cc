@@ -32,7 +32,7 @@ Tool RunTestsTool() {
        .title = "Run tests",
        .description = "Runs the tests of the project with its own runner. Answers with a verdict, "
                       "counts and each failure.",
-       .group = "core",
+       .group = "verify",
        .annotations =
            {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
        .needs = Needs::kCommands},

@@ -18,7 +18,7 @@ Tool RunTypecheckTool() {
       {.name = "run_typecheck",
        .title = "Check types",
        .description = "Runs the type checker of the project, or its compiler.",
-       .group = "core",
+       .group = "verify",
        .annotations =
            {.read_only = false, .destructive = true, .idempotent = false, .open_world = true},
        .needs = Needs::kCommands},

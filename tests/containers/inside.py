@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What a test of a container looks at from inside: doctor, programs on the command line, and a server. Prints JSON.
+"""What a test of a container looks at from inside: doctor, programs on the command line, a server, and an agent in a
+workspace. Prints JSON.
 
     inside.py BINARY FLAG...
 
 The flags are those of `polybox run` and `polybox serve`.
 """
+import contextlib
 import json
 import os
 import subprocess
@@ -77,11 +79,60 @@ def serve():
     return answers
 
 
+# Calls of an agent, in this order.
+CALLS = [
+    ("write", "Write", {"file_path": "{}/word.txt", "content": "hello\n"}),
+    ("bash", "Bash", {"command": "cat word.txt && echo made > made && echo kept > $TMPDIR/kept; exit 3"}),
+    ("again", "Bash", {"command": "cat $TMPDIR/kept"}),
+]
+
+
+def make_workspace():
+    """A directory of a user who is not root, if root may give it away."""
+    for place in ("/tmp", "/dev/shm"):
+        path = f"{place}/workspace"
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        try:
+            os.chown(path, 1000 if os.geteuid() == 0 else -1, -1)
+        except OSError:
+            pass
+        return path
+    return None
+
+
+def work():
+    """What the calls of an agent give."""
+    path = make_workspace()
+    if path is None:
+        return None
+    flags = ["--workspace-as-root"] if os.stat(path).st_uid == 0 else []
+    process = subprocess.Popen([BINARY, "mcp", *FLAGS, *flags, "--workspace", path], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = []
+    for number, (_, name, arguments) in enumerate(CALLS):
+        arguments = {key: value.replace("{}", path) for key, value in arguments.items()}
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+        params = {"_meta": meta, "name": name, "arguments": arguments}
+        with contextlib.suppress(BrokenPipeError):  # It has refused to start.
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}) + "\n")
+            process.stdin.flush()
+        # One after another: calls run beside each other.
+        lines.append(process.stdout.readline())
+    _, err = process.communicate(timeout=SECONDS)
+    results = {name: json.loads(line or "{}").get("result") for (name, _, _), line in zip(CALLS, lines)}
+    owners = {name: os.lstat(f"{path}/{name}").st_uid for name in os.listdir(path)}
+    return {"owner": os.stat(path).st_uid, "owners": owners, "results": results, "err": err, "code": process.returncode}
+
+
 def main():
     found = {"uid": os.geteuid(), "doctor": polybox("doctor", "--json", "--cache-dir=/nowhere/cache"), "run": {}}
     for language, (name, code) in PROGRAMS.items():
         found["run"][language] = polybox("run", "--json", *FLAGS, f"--language={language}", "-", text=code)
     found["serve"] = serve()
+    found["agent"] = work()
     json.dump(found, sys.stdout)
 
 

@@ -23,6 +23,8 @@ def user_of(box):
     (home / ".gitconfig").write_text("[user]\n\tname = A User\n\temail = user@example.org\n")
     (home / ".ssh").mkdir(mode=0o700)
     (home / ".ssh" / "key").write_text("secret")
+    (home / "credentials").write_text("machine registry.example login user password word\n")
+    (home / "credentials").chmod(0o600)
     (home / ".npm" / "_cacache").mkdir(parents=True)
     (home / ".npm" / "_cacache" / "known").write_text("a package\n")
     if as_user():
@@ -30,7 +32,8 @@ def user_of(box):
     box.binary = servers.copy_of(box.binary, box.path)
     # The toolchains of another user's home directory are not this user's.
     path = ":".join(part for part in os.environ["PATH"].split(":") if not part.startswith("/root/"))
-    return {"HOME": str(home), "POLYBOX_CACHE_DIR": str(home / "cache"), "PATH": path, "TMPDIR": "/var/tmp"}
+    return {"HOME": str(home), "POLYBOX_CACHE_DIR": str(home / "cache"), "PATH": path, "TMPDIR": "/var/tmp",
+            "NETRC": str(home / "credentials")}
 
 
 def git(workspace, *words):
@@ -61,9 +64,11 @@ def work(bash, workspace, env, grade):
 
 def work_in_namespaces(bash):
     """What commands share only where there are namespaces."""
-    bash.text("Bash", command="exec python3 -m http.server 3000 --bind 127.0.0.1", run_in_background=True)
+    assert bash.text("Bash", command="cat $NETRC").startswith("machine registry.example "), "a file that is passed on"
+    shell = bash.call("Bash", command="exec python3 -m http.server 3000 --bind 127.0.0.1", run_in_background=True)[1]["shell_id"]
     fetch = "curl -s --retry 60 --retry-connrefused --retry-delay 1 localhost:3000/made"
-    assert bash.text("Bash", command=fetch) == "made\n"
+    text = bash.text("Bash", command=fetch)
+    assert text == "made\n", (text, bash.text("BashOutput", shell_id=shell))
     assert bash.text("Bash", command="pkill -f 'http[.]server'") == ""
     assert bash.text("Bash", command="cd ~/.npm/_cacache && cat known && echo more > new && ls") == "a package\nknown\nnew\n"
 
@@ -71,7 +76,8 @@ def work_in_namespaces(bash):
 def make_test(grade):
     def test(box):
         env = user_of(box)
-        flags = [f"--isolation={grade}", f"--min-isolation={grade}"]
+        # Then variables of clients are passed on.
+        flags = [f"--isolation={grade}", f"--min-isolation={grade}", "--workspace-egress=nothing.invalid"]
         with directory(USER) as workspace:
             git(workspace, "init", "-q", ".")
             with serving(box, workspace, *flags, prefix=as_user(), env=env) as server:

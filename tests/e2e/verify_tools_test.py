@@ -15,18 +15,18 @@ class Agent:
     def __init__(self, server):
         self.server, self.last = server, 0
 
-    def answer(self, name, **arguments):
+    def answer(self, tool, /, **arguments):
         self.last += 1
-        self.server.send(request(self.last, "tools/call", name=name, arguments=arguments))
+        self.server.send(request(self.last, "tools/call", name=tool, arguments=arguments))
         return self.server.take(timeout=PATIENCE)["result"]
 
-    def call(self, name, **arguments):
-        result = self.answer(name, **arguments)
+    def call(self, tool, /, **arguments):
+        result = self.answer(tool, **arguments)
         assert not result["isError"], result
         return result["content"][0]["text"], result["structuredContent"]
 
-    def error(self, name, **arguments):
-        result = self.answer(name, **arguments)
+    def error(self, tool, /, **arguments):
+        result = self.answer(tool, **arguments)
         assert result["isError"], result
         return result["content"][0]["text"]
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Stands for a tool of a project: writes what the real tool wrote, changed by the script `damage` in the directory $store.
 # The real tool runs once. Arguments of the test, put in place when the file is copied: @STORE@.
-store=@STORE@/${0##*/}-$(printf %s "$1" | tr -cd a-z)
+store="@STORE@/${0##*/}-$(printf %s "$1" | tr -cd "[:lower:]")"
 report=${POLYBOX_REPORT:-$store/no-report}
 PATH=${PATH#*shims:}
 if [ ! -e "$store/code" ]; then
