@@ -97,7 +97,8 @@ std::string ReferencePage(const Registry& registry) {
   return std::string(kHead) + SupportTable(registry) +
          "\n## Limits\n\nThe reason for each stands beside it in the language's file.\n\n" +
          LimitsTable(registry) +
-         "\n## Verification commands\n\nWhat `polybox test` and so on run in a project of the language.\n\n" +
+         "\n## Verification commands\n\nWhat `polybox test` and so on run in a project of the "
+         "language.\n\n" +
          VerifyTable(registry);
 }
 

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <fcntl.h>
+#include <mutex>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -60,16 +62,22 @@ TEST_F(ChangeWatcherTest, NobodyIsToldAfterTheEndOfAWatch) {
 }
 
 TEST_F(ChangeWatcherTest, ASubscriberMayEndItsOwnWatch) {
+  std::mutex mutex;
   std::unique_ptr<Watch> own;
   std::atomic<bool> done = false;
   const UniqueFd fd(::open(directory_.path().c_str(), O_PATH | O_CLOEXEC));
-  own = watcher_
-            ->WatchEntry(fd.get(), "a",
-                         [&] {
-                           own.reset();
-                           done = true;
-                         })
-            .value();
+  std::unique_ptr<Watch> watch = watcher_
+                                     ->WatchEntry(fd.get(), "a",
+                                                  [&] {
+                                                    const std::lock_guard lock(mutex);
+                                                    own.reset();
+                                                    done = true;
+                                                  })
+                                     .value();
+  {
+    const std::lock_guard lock(mutex);
+    own = std::move(watch);
+  }
   Write("a");
   EXPECT_TRUE(Await([&] { return done.load(); }));
 }

@@ -1,5 +1,5 @@
-// `mypy --output=json`: an object per line. The list has no end, so a clean one is believed by the
-// exit code only. Columns count from 0.
+// `mypy --output=json --junit-xml={report}`: an object per line. The list has no end, but the JUnit
+// report, which mypy writes last, tells that the run is complete. Columns count from 0.
 #include <fmt/format.h>
 
 #include "verify/collect.h"
@@ -16,6 +16,16 @@ constexpr std::string_view kWhat = "mypy's JSON";
 /// Returns a column that counts from 1; 0 if the tool did not tell it (mypy writes -1).
 std::int64_t Column(const json::Object& finding, std::string_view name) {
   return finding.contains(name) ? NumberIn(finding, name) + 1 : 0;
+}
+
+/// Fails if mypy did not come to its end, or if it counted messages that the list lacks.
+Status CheckEnd(const ParserInput& input, bool is_empty) {
+  if (!Trim(input.report).ends_with("</testsuite>")) {
+    return NotThis(kWhat, "no whole JUnit report beside it (--junit-xml)");
+  }
+  const bool is_clean = input.report.find("errors=\"0\" failures=\"0\"") != std::string_view::npos;
+  if (is_empty && !is_clean) return NotThis(kWhat, "no message, but the JUnit report has some");
+  return {};
 }
 
 Result<FindingReport> Read(const ParserInput& input) {
@@ -39,7 +49,9 @@ Result<FindingReport> Read(const ParserInput& input) {
     return NotThis(kWhat, fmt::format("the line \"{}\"", Kept(line, 200)));
   };
   POLYBOX_RETURN_IF_ERROR(ReadJsonLines(input.out, kWhat, {.visit = visit, .other = other}));
-  return findings.Take();
+  FindingReport report = findings.Take();
+  POLYBOX_RETURN_IF_ERROR(CheckEnd(input, report.findings.empty()));
+  return report;
 }
 
 }  // namespace

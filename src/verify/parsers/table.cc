@@ -34,7 +34,7 @@ constexpr auto kParsers = std::to_array<Parser>({
     {"lcov", kCoverage, kRecords, ParseLcov},
     {"luacheck", kFindings, kLines, ParseLuacheck},
     {"mocha-json", kTests, kMarked, ParseMochaJson},
-    {"mypy-json", kFindings, kLines, ParseMypyJson},
+    {"mypy-json", kFindings, kMarked, ParseMypyJson},
     {"nextest-json", kTests, kRecords, ParseNextestJson},
     {"node-test-junit", kTests, kMarked, ParseNodeTestJunit},
     {"perlcritic", kFindings, kLines, ParsePerlcritic},
