@@ -37,8 +37,11 @@ Result<workspace::Place> PlaceOf(const workspace::Workspace& workspace, const st
         place.missing.empty() ? sys::OpenBeneath(place.parent.get(), name, O_RDONLY | O_DIRECTORY)
                               : Error::FromErrno("open", ENOENT);
     if (!inner.ok() && inner.error().system_errno() != ENOENT) return std::move(inner).error();
-    if (inner.ok()) place.parent = std::move(inner).value();
-    if (!inner.ok()) place.missing.push_back(std::move(name));
+    if (inner.ok()) {
+      place.parent = std::move(inner).value();
+    } else {
+      place.missing.push_back(std::move(name));
+    }
   }
   place.name = names.back();
   return place;

@@ -79,11 +79,12 @@ class Script {
   /// Fills `steps_` until the end is reached. Returns whether it was reached in time.
   bool Search() {
     for (int edits = 0; edits <= std::min(rows_ + columns_, kMostEdits); ++edits) {
-      std::vector<int> reached(static_cast<std::size_t>(2 * edits + 1));
+      std::vector<int> reached(2 * static_cast<std::size_t>(edits) + 1);
       for (int k = -edits; k <= edits; k += 2) {
         int x = Furthest(edits == 0 ? reached : steps_.back(), edits, k);
         while (x < rows_ && x - k < columns_ && x - k >= 0 && Row(x) == Column(x - k)) ++x;
-        reached[static_cast<std::size_t>(k + edits)] = x;
+        const int diagonal = k + edits;
+        reached[static_cast<std::size_t>(diagonal)] = x;
         if (x >= rows_ && x - k >= columns_) {
           steps_.push_back(std::move(reached));
           return true;
