@@ -25,8 +25,8 @@ OWNER = 64123
 TIMEOUT = 30
 # For whatever the server does beside the command.
 PATIENCE = 60
-# Far more than commands need, and far less than attacks try.
-PROCESSES = 250
+# More than any program of an attack needs, and less than the 200 at which attacks count as successful.
+PROCESSES = 150
 # The most that an answer can have.
 BUDGET = 100_000
 WORDS = r"reached-[0-9a-f]{16}|ESCAPED"
