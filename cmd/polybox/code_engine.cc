@@ -7,6 +7,7 @@
 #include "engine_settings.h"
 #include "exec/mode.h"
 #include "http/doors/code_runner.h"
+#include "http/doors/why_not.h"
 #include "installed.h"
 #include "net/egress_ledger.h"
 #include "packages.h"

@@ -20,6 +20,7 @@
 #include "http/doors/code_runner.h"
 #include "http/doors/door_table.h"
 #include "http/doors/language_list.h"
+#include "http/doors/why_not.h"
 #include "http/measured_executor.h"
 #include "installed.h"
 #include "isolation.h"

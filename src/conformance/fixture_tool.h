@@ -41,6 +41,7 @@ using Body = std::function<Result<std::vector<tools::Block>>(const tools::Contex
 template <typename A = NoArguments>
 tools::Tool FixtureTool(std::string name, std::type_identity_t<Body<A>> body,
                         tools::TaskUse tasks = tools::TaskUse::kNever) {
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): std::function owns what it allocates.
   return tools::MakeTool<A, Shown>(
       {.name = name,
        .title = name,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
 
 #include "http/doors/go_json/writer.h"
 
@@ -45,13 +44,6 @@ LanguageFacts FactsOf(const launch::Installation& installation) {
     }
   }
   return facts;
-}
-
-std::function<std::string(std::string_view name)> WhyNotIn(const exec::Catalog& catalog) {
-  return [&catalog](std::string_view name) -> std::string {
-    const Error* why = catalog.WhyNot(name);
-    return why == nullptr ? "" : fmt::format("{}; {}", why->message(), why->fix());
-  };
 }
 
 std::string PackageName(std::string_view requirement) {

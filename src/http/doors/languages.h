@@ -37,10 +37,6 @@ struct LanguageFacts {
 
 LanguageFacts FactsOf(const launch::Installation& installation);
 
-/// Returns a function that says why a known language does not run on this host, with what to do;
-/// "" for any other name. `catalog` must outlive the function.
-std::function<std::string(std::string_view name)> WhyNotIn(const exec::Catalog& catalog);
-
 /// Returns the name of a requirement without its version, as for "lodash@4.18.1", "csv:3.3.5" and
 /// "numpy==2.1".
 std::string PackageName(std::string_view requirement);
