@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 #include "http/doors/go_json/writer.h"
 
 namespace polybox::http {
